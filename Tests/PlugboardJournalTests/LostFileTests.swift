@@ -40,6 +40,18 @@ struct LostFileTests {
         #expect("\(JournalError.missing(file: name))" == "the journal is damaged: \(name) is missing")
     }
 
+    @Test("is named, and so are two whose names were swapped")
+    func middle() throws {
+        _ = try written(isClosed: false)
+        let (left, swapped) = (disk.afterKill(), disk.afterKill())
+        try left.remove(segment(3))
+        #expect(throws: JournalError.missing(file: segment(3))) { _ = try TestJournal(left) }
+        try swapped.rename(segment(2), to: "aside")
+        try swapped.rename(segment(3), to: segment(2))
+        try swapped.rename("aside", to: segment(3))
+        #expect(try damage { _ = try TestJournal(swapped) }?.file == segment(2))
+    }
+
     @Test("is named, even if all are lost")
     func all() throws {
         _ = try written(isClosed: true)
@@ -81,12 +93,7 @@ struct LostFileTests {
         for length in [0, 10, lines[0], count - (lines.last ?? 0), count - 1] {
             let left = disk.afterKill()
             left.shorten(name, to: length)
-            #expect {
-                _ = try TestJournal(left)
-            } throws: { error in
-                guard case .damaged(let place, _)? = error as? JournalError else { return false }
-                return place.file == name
-            }
+            #expect(try damage { _ = try TestJournal(left) }?.file == name)
         }
         #expect(try TestJournal(disk).state == journal.state)
     }
@@ -97,12 +104,7 @@ struct LostFileTests {
         let name = newest
         #expect((name == segment(1)) == (count == 1))
         disk.shorten(name, to: 0)
-        #expect {
-            _ = try TestJournal(disk.afterKill())
-        } throws: { error in
-            guard case .damaged(let place, _)? = error as? JournalError else { return false }
-            return place.file == name
-        }
+        #expect(try damage { _ = try TestJournal(disk.afterKill()) }?.file == name)
         // A machine that stopped may have lost what wasn't on disk.
         let again = try TestJournal(disk.afterKill(), boot: "boot-2", newEpoch: "e2")
         #expect(again.epoch == "e2")

@@ -107,24 +107,9 @@ struct NextFileTests {
         #expect(disk.files[next] == nil)
     }
 
-    /// Makes files ahead when its test says so, and everything else at once.
-    private final class SlowMaker: JournalWorker {
-        private let worker: ImmediateWorker
-        private(set) var asked: [JournalWork] = []
-
-        init(_ disk: SimulatedDisk) { worker = ImmediateWorker(disk) }
-        func add(_ work: JournalWork) {
-            if case .prepare = work { asked.append(work) } else { worker.add(work) }
-        }
-        func makeNext() { if !asked.isEmpty { worker.add(asked.removeFirst()) } }
-        func wait(for kind: JournalWork.Kind) {}
-        func takeDone() -> [WorkDone] { worker.takeDone() }
-        func finish() { while !asked.isEmpty { makeNext() } }
-    }
-
     @Test func `is the one that is written, also if it was made late and the disk was full meanwhile`() throws
     {
-        let maker = SlowMaker(disk)
+        let maker = LateWorker(disk) { $0.kind == .preparations }
         let options = JournalOptions(sync: .never, segmentBytes: 2_000...2_000)
         let journal = try TestJournal(disk, options: options, worker: maker, time: TimeSource(time))
         func write(while isWanted: () -> Bool) throws {
@@ -133,7 +118,7 @@ struct NextFileTests {
                 try journal.endTurn()
             }
         }
-        try write { maker.asked.isEmpty }
+        try write { maker.isDone }
         disk.capacity = disk.occupied
         #expect(try !journal.hasRoom(for: 1_000_000))
         disk.capacity = 1 << 26
@@ -141,8 +126,8 @@ struct NextFileTests {
         let before = segments.count
         try write { segments.count == before }
         for _ in 0..<3 {
-            try write { maker.asked.isEmpty && segments.count < before + 3 }
-            maker.makeNext()
+            try write { maker.isDone && segments.count < before + 3 }
+            maker.doNext()
             journal.publish("long", "\"\(String(repeating: "x", count: 3_000))\"")
             try journal.endTurn()
         }

@@ -12,24 +12,8 @@ struct RoomTests {
     private static let slack = 4 * 1_048_576
 
     /// Makes snapshots when somebody waits for them, or a while later.
-    private final class LazyWorker: JournalWorker {
-        private let worker: ImmediateWorker
-        private var request: JournalWork?
-        private(set) var waits = 0
-
-        init(_ disk: SimulatedDisk) { worker = ImmediateWorker(disk) }
-
-        func add(_ work: JournalWork) {
-            if case .compact = work { request = work } else { worker.add(work) }
-        }
-        func takeDone() -> [WorkDone] { worker.takeDone() }
-        func finish() { wait(for: .rooms) }
-        func wait(for kind: JournalWork.Kind) {
-            waits += 1
-            guard let request else { return }
-            self.request = nil
-            worker.add(request)
-        }
+    private static func lazyWorker(_ disk: SimulatedDisk) -> LateWorker {
+        LateWorker(disk) { if case .compact = $0 { true } else { false } }
     }
 
     /// A journal whose promises are compared with its disk after each turn.
@@ -178,7 +162,7 @@ struct RoomTests {
     func paced() throws {
         let disk = SimulatedDisk()
         disk.capacity = 1 << 30
-        let worker = LazyWorker(disk)
+        let worker = Self.lazyWorker(disk)
         let time = SimulatedTime()
         let options = JournalOptions(sync: .never, historyBytes: 0, leewayBytes: 8_000_000...8_000_000)
         let journal = try TestJournal(disk, options: options, worker: worker, time: TimeSource(time))
@@ -278,7 +262,7 @@ struct RoomTests {
             let journal = try TestJournal(
                 disk,
                 options: JournalOptions(sync: .never, historyBytes: history),
-                worker: isLazy ? LazyWorker(disk) : nil
+                worker: isLazy ? Self.lazyWorker(disk) : nil
             )
             try write(journal, LongSuite.count(10_000, quick: 1_500))
             #expect(try TestJournal(disk.afterKill(), options: .plain).state == journal.state)
@@ -330,7 +314,7 @@ struct RoomTests {
             var journal: TestJournal?
             do {
                 let options = JournalOptions(sync: .never, historyBytes: 0)
-                journal = try TestJournal(disk, options: options, worker: LazyWorker(disk))
+                journal = try TestJournal(disk, options: options, worker: Self.lazyWorker(disk))
                 for number in 1...90 {
                     _ = try journal?.hasRoom(for: 10_010)
                     journal?.publish("key.\(number % 5)", Self.value(10_000, number))

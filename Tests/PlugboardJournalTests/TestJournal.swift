@@ -200,6 +200,16 @@ final class TestJournal {
     }
 }
 
+/// The place of the damage for which a journal isn't opened; nil if it is opened.
+func damage(_ open: () throws -> Void) throws -> JournalPlace? {
+    do {
+        try open()
+        return nil
+    } catch JournalError.damaged(let place, _) {
+        return place
+    }
+}
+
 extension JournalOptions {
     /// Makes files so small that a few records make many of them.
     static let small = JournalOptions(

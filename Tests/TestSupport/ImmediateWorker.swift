@@ -24,28 +24,33 @@ public final class ImmediateWorker: JournalWorker {
     public func finish() {}
 }
 
-/// Does the work when its test says so, or when somebody waits for it.
+/// Does the work, or some of it, when its test says so, or when somebody waits for it.
 public final class LateWorker: JournalWorker {
     private let worker: ImmediateWorker
+    private let isHeld: (JournalWork) -> Bool
     private var work: [JournalWork] = []
+    /// Whether nothing is left to do.
+    public var isDone: Bool { work.isEmpty }
     /// How often the loop waited for room.
     public private(set) var waits = 0
     /// How many snapshots were asked for.
     public private(set) var snapshots = 0
 
-    public init(_ store: any FileStore) {
+    /// Does at once what isn't held.
+    public init(_ store: any FileStore, holding isHeld: @escaping (JournalWork) -> Bool = { _ in true }) {
         worker = ImmediateWorker(store)
+        self.isHeld = isHeld
     }
 
     public func add(_ work: JournalWork) {
         if case .compact = work { snapshots += 1 }
-        self.work.append(work)
+        if isHeld(work) { self.work.append(work) } else { worker.add(work) }
     }
 
     public func takeDone() -> [WorkDone] { worker.takeDone() }
 
     public func wait(for kind: JournalWork.Kind) {
-        guard kind == .rooms else { return }
+        guard kind == .rooms, work.contains(where: { $0.kind == .rooms }) else { return }
         waits += 1
         finish()
     }
