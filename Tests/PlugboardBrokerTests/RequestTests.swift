@@ -102,7 +102,7 @@ struct WalkTests {
         #expect(lines.contains { $0.contains(#""key":"a.0""#) })
     }
 
-    @Test("what is refused at its end, because others took what is left of a quota, has owed nothing")
+    @Test("a subscription that isn't answered yet counts for its user's quota, until its client leaves")
     func quota() throws {
         try hub.follow(
             #"{"rules":[{"allow":{"everything":["**"]}},{"user":7,"allow":{"everything":["**"]}}],"#
@@ -110,12 +110,34 @@ struct WalkTests {
         )
         let (guest, other) = (hub.client(user: 7), hub.client(user: 7))
         hub.send("subscribe *.*", from: guest)
-        hub.goOn()
-        #expect(hub.code(#"{"op":"subscribe","key":"x","initial":false}"#, from: other) == "ok")
-        _ = hub.goOnToEnd()
-        #expect(hub.read(guest).first?.contains(#""error":"limit""#) == true)
+        for _ in 0..<8 { hub.goOn() }
+        #expect(hub.isBusy(guest))
+        #expect(hub.code(#"{"op":"subscribe","key":"x","initial":false}"#, from: other) == "limit")
         for key in ["a.1", "a.2", "b.1", "b.2", "c.1"] { hub.send("delete \(key)", from: writer) }
-        #expect(hub.keyCount == 1)
+        hub.leave(guest)
+        _ = hub.goOnToEnd()
+        #expect(hub.keyCount == 0)
+        #expect(hub.code(#"{"op":"subscribe","key":"x","initial":false}"#, from: other) == "ok")
+    }
+
+    @Test(
+        "what is written before the answer is part of the snapshot, each key once and as it is by then",
+        arguments: ["", #","delivery":"all""#, #","every":1000"#, #","old":true"#, #","diff":true"#], 0..<9
+    )
+    func meanwhile(options: String, turns: Int) {
+        hub.send(#"{"op":"subscribe","key":"*.*"\#(options)}"#, from: asker)
+        for _ in 0..<turns { hub.goOn() }
+        hub.send("publish b.1 2\nemit b.1 3\ndelete a.2\npublish new.1 1", from: writer)
+        hub.send("publish new.2 1\ndelete new.2\npublish a.1 2\npublish b.1 4", from: writer)
+        #expect(hub.isBusy(asker))
+        _ = hub.goOnToEnd()
+        let lines = hub.read(asker)
+        let told = lines.compactMap { line in
+            line.firstMatch(of: #/"key":"([^"]+)","revision":(\d+),"value":(\d)/#).map { "\($0.1)=\($0.3)" }
+        }
+        #expect(told == ["b.2=1", "c.1=1", "new.1=1", "a.1=2", "b.1=4"])
+        #expect(lines.count == 7 && lines[0].contains(#""ok":"subscribe""#) && lines[6].contains("synced"))
+        #expect(lines[1..<6].allSatisfy { $0.contains(#""initial":true"#) && !$0.contains("skipped") })
     }
 }
 

@@ -247,6 +247,9 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
         StateMistake("SessionBacklog", "it counts the bytes that are queued") { bus in
             try bus.there(bus.hub.sessions[bus.slow].backlog).queuedBytes += 1
         },
+        StateMistake("Backlog", "a snapshot is being found") { bus in
+            bus.hub.beginSnapshot(of: bus.subscription(0, of: bus.observer))
+        },
         StateMistake("Backlog", "a gap that is awaited is there") { bus in
             try bus.there(bus.hub.matching[bus.subscription(1, of: bus.slow)].backlog).awaitsGap = true
         },

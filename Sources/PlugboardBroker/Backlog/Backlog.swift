@@ -44,6 +44,8 @@ final class Backlog {
     private(set) var lastRevision: UInt64 = 0
     /// Its `subscribe` isn't answered yet, and nothing may be sent before the answer.
     var awaitsReply = false
+    /// The same, until all values are owed that come first. Until then it is only owed what is there.
+    var snapshot: ValueSnapshot?
     /// From now on events are owed, until `resume`, except for `steps` lines: steps that something else holds back
     /// still pass, but no later lines.
     var isPaused = false
@@ -57,7 +59,7 @@ final class Backlog {
     }
 
     /// Nothing is owed but what is in its lane.
-    var isEmpty: Bool { keys.isEmpty && lines.isEmpty && !owesSynced && replay == nil }
+    var isEmpty: Bool { keys.isEmpty && lines.isEmpty && !owesSynced && replay == nil && snapshot == nil }
 
     /// How many keys and lines it is owed besides those in its lane, as far as is known.
     var owedCount: Int { keys.count + lines.count + (replay?.readyCount ?? 0) }
@@ -165,14 +167,12 @@ final class Backlog {
         window?.ticket = deadlines.add(at: now + span, .window(subscription))
     }
 
-    func insert(_ owed: [OwedKey], _ matching: inout Matching) {
-        if owed.isEmpty { return }
-        for key in owed { matching.reach.retain(key.observable) }
-        keys.insert(owed)
+    /// Takes out the keys that are owed.
+    func takeOut() -> Backlog {
+        let taken = Backlog()
+        swap(&keys, &taken.keys)
+        return taken
     }
-
-    /// Takes over the keys that were owed before the subscription existed.
-    func takeOver(_ other: Backlog) { swap(&keys, &other.keys) }
 
     func takeGap() -> LostRange? {
         awaitsGap = false

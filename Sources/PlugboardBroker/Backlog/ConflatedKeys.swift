@@ -375,6 +375,8 @@ struct OwedKey: BitwiseCopyable {
 
     mutating func markUnsure() { knowledge = .unsure }
 
+    mutating func markInitial() { knowledge = .nothing }
+
     /// It was withheld, and may have been written meanwhile.
     mutating func renewReleased(at newest: UInt64, isGated: Bool) {
         if newest > revision {

@@ -34,6 +34,10 @@ extension Hub {
     private mutating func owe(
         _ news: borrowing WriteEvent, to subscription: SubscriptionHandle, isGated: Bool = false
     ) {
+        if matching[subscription].backlog?.snapshot != nil {
+            if news.event != .emit { oweKey(news, to: subscription, isGated: isGated) }
+            return
+        }
         if news.event != .emit, matching[subscription].delivery == .all,
             !writeAwaited(before: news, of: subscription)
         {
@@ -93,6 +97,10 @@ extension Hub {
             insight.count(steps: Cost.owed)
             var owed = OwedKey(news.observable, revision: news.revision, event: delivery.eventNumber)
             owed.isGated = isGated
+            if backlog.snapshot != nil {
+                owed.markInitial()
+                return news.event == .delete ? () : append(owed, to: subscription, backlog)
+            }
             owed.wasSent =
                 matching[subscription].filter.map {
                     matching[subscription].wasSent(news.observable, $0, keyspace)
@@ -187,6 +195,16 @@ extension Hub {
         if backlog.keys[owed].revision < revision {
             backlog.keys.renew(owed, revision: revision, event: 0)
         }
+    }
+
+    /// Owes keys that were written before the observer was owed anything of them, the oldest first.
+    mutating func owe(older keys: [OwedKey], to subscription: SubscriptionHandle) {
+        if keys.isEmpty { return }
+        let (backlog, sessionBacklog) = openBacklog(of: subscription)
+        for key in keys { matching.reach.retain(key.observable) }
+        backlog.keys.insert(keys)
+        sessionBacklog.owedCount += keys.count
+        checkOwed(to: matching[subscription].session)
     }
 
     mutating func checkOwed(to session: SessionHandle) {
@@ -504,13 +522,9 @@ extension Hub {
             owed.append(key)
         }
         if withheld.keys.isEmpty { grant.withheld[subscription] = nil }
-        if owed.isEmpty { return }
         owed.sort { $0.revision < $1.revision }
-        let (backlog, sessionBacklog) = openBacklog(of: subscription)
-        backlog.insert(owed, &matching)
+        owe(older: owed, to: subscription)
         for key in owed { matching.reach.release(key.observable) }
-        sessionBacklog.owedCount += owed.count
-        checkOwed(to: matching[subscription].session)
     }
 
     /// Whether there is something to say about a key that was withheld: it has a value, or the observer may know

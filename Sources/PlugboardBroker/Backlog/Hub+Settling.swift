@@ -9,7 +9,7 @@ extension Hub {
 
     /// What a subscription with a backlog waits for.
     func state(of subscription: SubscriptionHandle, _ backlog: Backlog) -> Backlog.State {
-        if backlog.awaitsReply { return .reply }
+        if backlog.awaitsReply || backlog.snapshot != nil { return .reply }
         if backlog.isPaused, backlog.steps == 0 { return .pause }
         let next = backlog.next(matching.firstKey(of: subscription))
         if case .nothing = next { return .nothing }

@@ -109,10 +109,10 @@ extension Hub {
 
     /// A client may see other keys now. What it knows of them may be outdated, so a piece of a value would
     /// tell too little.
-    private func hideEarlier(of session: SessionHandle) {
-        if sessions[session].isBusy { requests.outdate(session) }
+    private mutating func hideEarlier(of session: SessionHandle) {
         for subscription in sessions[session].subscriptions.list.all {
             matching[subscription].filter?.hide(upTo: revision)
+            renewSnapshot(of: subscription)
         }
     }
 

@@ -183,16 +183,6 @@ extension Hub {
         return nil
     }
 
-    /// The values that a subscription begins with, owed already; nil if the request is put off.
-    mutating func prepare(_ asked: AskedRequest, _ wanted: [ByteRange], _ filter: Filter?) -> ValueSnapshot? {
-        if case .snapshot(let snapshot)? = requests.finished?.work { return snapshot }
-        let patterns = wanted.map { Array($0.bytes(of: asked.line)) }
-        let snapshot = ValueSnapshot(of: patterns, for: sessions[asked.session].grant, filter, keyspace)
-        if goOn(with: snapshot) { return snapshot }
-        requests.putOff(asked, .snapshot(snapshot), &sessions)
-        return nil
-    }
-
     /// Goes on with a request for a slice. Returns whether it can be executed now.
     private mutating func goOn(with walk: DeferredRequest) -> Bool {
         switch walk.work {
@@ -200,28 +190,15 @@ extension Hub {
             let isDone = goOn(with: &search)
             walk.work = .keys(search)
             return isDone
-        case .snapshot(let snapshot):
-            guard snapshot.isLost(keyspace) else { return goOn(with: snapshot) }
-            requests.abandonSnapshot(of: walk)
-            walk.work = .snapshot(snapshot.anew(keyspace))
-            return false
+        case .snapshot(let subscription): return goOnWithSnapshot(of: subscription)
         }
     }
 
-    private mutating func goOn(with search: inout KeySearch) -> Bool {
+    mutating func goOn(with search: inout KeySearch) -> Bool {
         var visits = requests.visitsMax
         let isDone = search.goOn(keyspace, deadlines, &visits)
         requests.add(expired: search.takeExpired())
         insight.count(steps: (requests.visitsMax - visits) * Cost.visit)
-        return isDone
-    }
-
-    private mutating func goOn(with snapshot: ValueSnapshot) -> Bool {
-        let most = requests.visitsMax
-        var rest = SliceAllowance(visits: most, keys: most)
-        let isDone = goOn(with: snapshot, &rest)
-        requests.add(expired: snapshot.search.takeExpired())
-        insight.count(steps: (max(0, most - rest.visits) + max(0, most - rest.keys)) * Cost.visit)
         return isDone
     }
 
@@ -234,7 +211,5 @@ extension Hub {
         let line = walk.line
         execute(walk.request, line.span, from: session)
         requests.endExecuting()
-        // If it was refused after all, nobody has taken what it owed.
-        requests.abandonSnapshot(of: walk)
     }
 }

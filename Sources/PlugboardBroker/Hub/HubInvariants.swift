@@ -152,6 +152,8 @@ extension Hub: Checked {
         let isOwed = !matching[subscription].owesNothing
         guard sessions[session].isOpen, isOwed, !backlog.isReady else { return }
         let name = "client \(sessions[session].client)"
+        let isBegun = backlog.snapshot == nil || sessions[session].isBusy
+        try Backlog.always.hold("a snapshot is being found", isBegun, of: name)
         guard case .room = state(of: subscription, backlog) else { return }
         try Backlog.always.hold("what is owed waits for something", false, of: name)
     }

@@ -1,5 +1,5 @@
-// A subscription begins. The reply, the snapshot, `synced` and the first live event are in that order because all
-// of it happens within one request.
+// A subscription begins. The reply, the snapshot, `synced` and the first live event are in that order because
+// nothing is sent before the reply, and all that comes first is owed by then.
 
 import PlugboardJournal
 import PlugboardMemory
@@ -8,15 +8,18 @@ import PlugboardWire
 extension Hub {
     mutating func subscribe(_ asked: AskedRequest) throws(Refusal) {
         let wanted = try requests.patterns(of: asked)
-        try Access.checkPatterns(wanted, asked.line, sessions[asked.session])
-        let sub = try chooseSub(asked, patterns: wanted.count)
-        for range in wanted { refreshOwnState(matching: range.bytes(of: asked.line)) }
-        let start = try beginning(of: asked, wanted)
-        endFound()
-        guard let start else { return }
-        let subscription = try observe(asked, wanted, sub, start)
-        updateDemand(of: subscription, 1)
-        review(subscription)
+        if case .snapshot(let subscription)? = requests.finished?.work {
+            return begin(subscription, asked, wanted, asked.request.has(.since) ? .anew : .fresh)
+        }
+        let subscription = try makeSubscription(asked, wanted)
+        let beginning = resumption(asked, wanted)
+        if beginning.isResumed != true, requests.decoder.options.initial {
+            beginSnapshot(of: subscription)
+            let isComplete = goOnWithSnapshot(of: subscription)
+            endFound()
+            guard isComplete else { return requests.putOff(asked, .snapshot(subscription), &sessions) }
+        }
+        begin(subscription, asked, wanted, beginning)
     }
 
     mutating func unsubscribe(_ asked: AskedRequest) throws(Refusal) {
@@ -27,44 +30,29 @@ extension Hub {
         finish(reply, to: session)
     }
 
-    private mutating func beginning(
-        of asked: AskedRequest, _ wanted: [ByteRange]
-    ) throws(Refusal) -> SubscriptionStart? {
-        let options = requests.decoder.options
-        let filter = Filter(requests.decoder, asked.line, revision: revision)
-        try access.account(of: sessions[asked.session]).checkRoom(kept: filter?.bytes ?? 0)
-        let beginning = resumption(asked, wanted)
-        guard beginning.isResumed != true, options.initial else {
-            return SubscriptionStart(filter: filter, beginning: beginning, snapshot: nil)
-        }
-        return prepare(asked, wanted, filter).map {
-            SubscriptionStart(filter: filter, beginning: beginning, snapshot: $0)
-        }
-    }
-
-    /// Observes what is wanted, under the name `sub`. Returns the subscription, which may be told something now.
-    private mutating func observe(
-        _ asked: AskedRequest, _ wanted: [ByteRange], _ sub: borrowing ByteBuffer, _ start: SubscriptionStart
-    ) throws(Refusal) -> SubscriptionHandle {
+    /// Answers, and owes what comes before the first live event.
+    private mutating func begin(
+        _ subscription: SubscriptionHandle, _ asked: AskedRequest, _ wanted: [ByteRange],
+        _ beginning: Beginning
+    ) {
         // What the observer knew before isn't known here. It will only have been sent what it missed.
-        if start.beginning.isResumed == true {
-            start.filter?.unsentRevision = requests.decoder.options.since
+        if beginning.isResumed == true {
+            matching[subscription].filter?.unsentRevision = requests.decoder.options.since
         }
-        let subscription = try makeSubscription(asked, wanted, sub, start.filter)
         let emits = countEmits(asked, wanted)
-        reply(subscription, asked, isResumed: start.beginning.isResumed, emits: emits)
-        owe(start, to: subscription, asked, wanted)
-        return subscription
+        reply(subscription, asked, isResumed: beginning.isResumed, emits: emits)
+        owe(beginning, to: subscription, asked, wanted)
+        review(subscription)
     }
 
     // MARK: What comes before the first live event
 
     private mutating func owe(
-        _ start: SubscriptionStart, to subscription: SubscriptionHandle, _ asked: AskedRequest,
+        _ beginning: Beginning, to subscription: SubscriptionHandle, _ asked: AskedRequest,
         _ wanted: [ByteRange]
     ) {
         let (since, owesSynced) = (requests.decoder.options.since, requests.decoder.options.initial)
-        switch start.beginning {
+        switch beginning {
         case .remembered:
             let missed = missed(asked, wanted)
             openBacklog(of: subscription).backlog.begin(at: revision, owingSynced: owesSynced)
@@ -76,25 +64,14 @@ extension Hub {
             openBacklog(of: subscription).backlog.begin(at: since, owingSynced: owesSynced)
             replay(to: subscription, from: place, after: since)
         case .fresh, .anew:
-            guard let snapshot = start.snapshot else { break }
-            let gone = start.beginning.isResumed == false ? goneKeys(asked, wanted) : []
-            owe(snapshot, gone: gone, to: subscription)
-            checkOwed(to: asked.session)
+            guard owesSynced else { break }
+            let backlog = openBacklog(of: subscription).backlog
+            backlog.snapshot = nil
+            backlog.begin(at: revision, owingSynced: true)
+            let gone = beginning.isResumed == false ? goneKeys(asked, wanted) : []
+            for entry in gone { keyspace.keepDeleter(entry.author, of: entry.observable) }
+            owe(older: gone.map { OwedKey($0.observable, revision: $0.revision, .unsure) }, to: subscription)
         }
-    }
-
-    /// Owes the values of a snapshot in the order of revisions, among them the deletes of keys that are
-    /// `gone`; then `synced`. So a snapshot of any size takes no more room than the outbox.
-    private mutating func owe(
-        _ snapshot: ValueSnapshot, gone: [History.Entry], to subscription: SubscriptionHandle
-    ) {
-        let (backlog, sessionBacklog) = openBacklog(of: subscription)
-        backlog.begin(at: revision, owingSynced: true)
-        backlog.takeOver(snapshot.backlog)
-        backlog.insert(snapshot.ownValues(keyspace), &matching)
-        for entry in gone { keyspace.keepDeleter(entry.author, of: entry.observable) }
-        backlog.insert(gone.map { OwedKey($0.observable, revision: $0.revision, .unsure) }, &matching)
-        sessionBacklog.owedCount += backlog.keys.count
     }
 
     // MARK: Name, patterns and reply
@@ -127,17 +104,23 @@ extension Hub {
         }
     }
 
-    /// If keys would then visit too many nodes, makes none and throws.
+    /// Makes a subscription that observes what is wanted.
     private mutating func makeSubscription(
-        _ asked: AskedRequest, _ wanted: [ByteRange], _ sub: borrowing ByteBuffer, _ filter: Filter?
+        _ asked: AskedRequest, _ wanted: [ByteRange]
     ) throws(Refusal) -> SubscriptionHandle {
         let (session, options) = (asked.session, requests.decoder.options)
-        let user = sessions[session].peer.user
+        try Access.checkPatterns(wanted, asked.line, sessions[session])
+        let sub = try chooseSub(asked, patterns: wanted.count)
+        for range in wanted { refreshOwnState(matching: range.bytes(of: asked.line)) }
+        let filter = Filter(requests.decoder, asked.line, revision: revision)
+        try access.account(of: sessions[session]).checkRoom(kept: filter?.bytes ?? 0)
         let subscription = matching.add(sub.bytes, of: session, options, filter)
         insight.count(steps: wanted.count * Cost.pattern + (filter?.bytes ?? 0))
+        let user = sessions[session].peer.user
         for range in wanted {
             matching.attach(subscription, of: user, to: range.bytes(of: asked.line), &keyspace)
         }
+        // If keys would then visit too many nodes, there is none.
         guard matching.patterns.steps(of: user) <= Limits.patternStepsMax else {
             detach(subscription)
             matching.remove(subscription)
@@ -148,6 +131,7 @@ extension Hub {
         if options.every > 0 {
             openBacklog(of: subscription).backlog.window = Window(milliseconds: options.every)
         }
+        updateDemand(of: subscription, 1)
         return subscription
     }
 
@@ -179,13 +163,6 @@ extension Hub {
         }
         finish(reply, to: session)
     }
-}
-
-struct SubscriptionStart {
-    let filter: Filter?
-    let beginning: Beginning
-    /// The values that come first; nil if none do.
-    let snapshot: ValueSnapshot?
 }
 
 // What an observer missed while it was away. Like a slow reader, it is owed the newest value of each key that

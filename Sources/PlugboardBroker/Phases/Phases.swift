@@ -223,7 +223,8 @@ extension Hub {
         observers.filter { subscription in
             let session = matching[subscription].session
             guard sessions[session].isOpen, !sessions[session].isMute else { return false }
-            return matching[subscription].acknowledges
+            // Who is owed a snapshot doesn't observe yet.
+            return matching[subscription].acknowledges && matching[subscription].backlog?.snapshot == nil
         }
     }
 

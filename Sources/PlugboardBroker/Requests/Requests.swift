@@ -110,18 +110,7 @@ struct Requests: ~Copyable, Checked {
     mutating func endExecuting() { finished = nil }
 
     mutating func cancel(of session: SessionHandle) {
-        for walk in walks where walk.session == session { abandonSnapshot(of: walk) }
         walks.removeAll { $0.session == session }
-    }
-
-    func outdate(_ session: SessionHandle) {
-        for walk in walks where walk.session == session {
-            if case .snapshot(let snapshot) = walk.work { snapshot.isOutdated = true }
-        }
-    }
-
-    mutating func abandonSnapshot(of walk: DeferredRequest) {
-        if case .snapshot(let snapshot) = walk.work { abandon(snapshot.backlog) }
     }
 
     /// All of the last of them were removed.
@@ -147,10 +136,6 @@ struct Requests: ~Copyable, Checked {
             try Self.always.agree("who is busy waits", isBusy, walking.contains(session), of: client)
         }
         for backlog in abandoned { try backlog.checkInvariants(keyspace, &owedBy) }
-        for walk in walks {
-            guard case .snapshot(let snapshot) = walk.work else { continue }
-            try snapshot.backlog.checkInvariants(keyspace, &owedBy)
-        }
     }
 }
 
@@ -194,12 +179,14 @@ struct AskedRequest: ~Escapable {
     }
 }
 
-// A request that looks at more keys than others can wait for. It is put off before it has changed anything,
-// goes on with some keys in each turn, and is executed again when all were found. Meanwhile, the next lines
-// of its client wait, so that replies keep their order.
+// A request that looks at more keys than others can wait for. It is put off, goes on with some keys in each turn,
+// and is executed again when all were found. Meanwhile, the next lines of its client wait, so that replies keep
+// their order.
 
 enum DeferredWork {
-    case keys(KeySearch), snapshot(ValueSnapshot)
+    case keys(KeySearch)
+    /// That of a subscription, which has begun already.
+    case snapshot(SubscriptionHandle)
 }
 
 final class DeferredRequest {

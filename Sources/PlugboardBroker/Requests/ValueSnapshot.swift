@@ -1,163 +1,73 @@
 // The values that a subscription begins with, in the order in which they were written. Very many of them are
-// found, sorted and owed in steps, while their request is put off. A key that is written meanwhile is left
-// for the next round. Owned by its request.
+// found, sorted and owed in steps, while the `subscribe` is put off. The subscription observes its keys already,
+// and is owed what is written meanwhile: each key once, as it is when its turn comes.
 //
-// What always holds between two steps: an owed key had this value when its round began. A key that was
-// written since is found again in a later round.
+// What always holds between two steps: a key that has a value is owed, or was found and not written since, or is
+// still to be found.
 
 import PlugboardMemory
 import PlugboardWire
 
 final class ValueSnapshot {
-    /// The keys that are owed so far, the oldest first.
-    let backlog = Backlog()
-    /// The broker's own keys have no history, so they are owed at the end.
-    private var ownKeys: [ObservableHandle] = []
-    /// The client may see other keys now, so the snapshot may be wrong.
-    var isOutdated = false
-    fileprivate let filter: Filter?
-    private let patterns: [[UInt8]]
-    private let grant: Grant?
-    var search: KeySearch
+    fileprivate var search: KeySearch
     /// Keys that were found but aren't owed yet, sorted.
     fileprivate var found = KeyRuns()
-    /// Keys that were written since the round began.
-    fileprivate private(set) var late: Set<ObservableHandle> = []
-    /// Such keys of the round before that aren't sorted yet.
-    private var rest: [ObservableHandle] = []
-    /// Later writes are for the next round.
-    private var end: UInt64
-    private var seen: UInt64
-    private(set) var rounds = 1
 
-    /// After so many rounds, the rest is done in one go, because somebody writes too much.
-    private static let roundsMax = 4
-
-    fileprivate var isLast: Bool { rounds >= Self.roundsMax }
-
-    init(
-        of patterns: [[UInt8]],
-        for grant: Grant?,
-        _ filter: Filter?,
-        _ keyspace: borrowing Keyspace,
-        rounds: Int = 1
-    ) {
-        (self.patterns, self.grant, self.filter, self.rounds) = (patterns, grant, filter, rounds)
-        search = KeySearch(patterns, for: grant)
-        (end, seen) = (keyspace.revision, keyspace.history.count)
-    }
-
-    func anew(_ keyspace: borrowing Keyspace) -> ValueSnapshot {
-        ValueSnapshot(of: patterns, for: grant, filter, keyspace, rounds: rounds + 1)
-    }
-
-    /// Whether it has to begin anew, because more was written since the last step than the history remembers.
-    func isLost(_ keyspace: borrowing Keyspace) -> Bool { isOutdated || seen < keyspace.history.oldest }
-
-    /// The found values among the broker's own, as they are now.
-    func ownValues(_ keyspace: borrowing Keyspace) -> [OwedKey] {
-        var wanted: [ObservableHandle] = []
-        for key in ownKeys
-        where keyspace.contains(key) && search.isWanted(key, keyspace)
-            && backlog.keys.find(key) == nil
-        {
-            wanted.append(key)
-        }
-        var runs = KeyRuns()
-        runs.append(wanted, keyspace)
-        var own: [OwedKey] = []
-        while let key = runs.popFirst(keyspace) {
-            if own.last?.observable == key.observable { continue }
-            own.append(OwedKey(key.observable, revision: key.revision, .nothing))
-        }
-        return own
-    }
-
-    fileprivate func beginRound(_ keyspace: borrowing Keyspace) {
-        (rest, late) = (Array(late), [])
-        end = keyspace.revision
-        rounds += 1
-    }
-
-    /// Keys that were written since the last step come after all others.
-    fileprivate func findLateWrites(_ matching: inout Matching, _ keyspace: inout Keyspace) {
-        for number in seen..<keyspace.history.count {
-            let entry = keyspace.history[number]
-            guard entry.isChange else { continue }
-            let observable = entry.observable
-            if let place = backlog.keys.find(observable) { backlog.takeBack(place, &matching, &keyspace) }
-            if keyspace.contains(observable), search.isWanted(observable, keyspace) {
-                late.insert(observable)
-            }
-        }
-        seen = keyspace.history.count
-    }
-
-    fileprivate func find(
-        _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines, _ allowance: inout SliceAllowance
-    ) -> Bool {
-        let isDone = search.goOn(keyspace, deadlines, &allowance.visits)
-        found.append(search.takeFound(), keyspace)
-        let count = min(rest.count, max(0, allowance.visits))
-        found.append(Array(rest.suffix(count)), keyspace)
-        rest.removeLast(count)
-        allowance.visits -= count
-        return isDone && rest.isEmpty
-    }
-
-    /// Whether a found key may be owed. The broker's own keys are noted for the end.
-    fileprivate func mayOwe(_ key: DatedKey, _ keyspace: borrowing Keyspace) -> Bool {
-        let observable = key.observable
-        guard keyspace.contains(observable), keyspace[observable].hasValue else { return false }
-        if keyspace[observable].isReserved {
-            ownKeys.append(observable)
-            return false
-        }
-        // A key that was written since is in `late`.
-        return keyspace[observable].revision == key.revision && key.revision <= end
-    }
+    init(_ search: KeySearch) { self.search = search }
 }
 
 extension Hub {
-    /// Goes on for a slice. Returns whether all present values are owed.
-    mutating func goOn(with snapshot: ValueSnapshot, _ allowance: inout SliceAllowance) -> Bool {
-        snapshot.findLateWrites(&matching, &keyspace)
-        delivery.judge.beginExamining()
-        while true {
-            if snapshot.isLast { allowance = .unlimited }
-            guard snapshot.find(keyspace, deadlines, &allowance), oweFound(of: snapshot, &allowance) else {
-                return false
-            }
-            if snapshot.late.isEmpty { return true }
-            snapshot.beginRound(keyspace)
-        }
+    mutating func beginSnapshot(of subscription: SubscriptionHandle) {
+        let patterns = matching[subscription].allPatterns(keyspace)
+        let search = KeySearch(patterns, for: sessions[matching[subscription].session].grant)
+        openBacklog(of: subscription).backlog.snapshot = ValueSnapshot(search)
+    }
+
+    /// The client may see other keys now, so a snapshot that isn't complete begins anew.
+    mutating func renewSnapshot(of subscription: SubscriptionHandle) {
+        guard matching[subscription].backlog?.snapshot != nil else { return }
+        let (backlog, sessionBacklog) = openBacklog(of: subscription)
+        sessionBacklog.owedCount -= backlog.keys.count
+        requests.abandon(backlog.takeOut())
+        beginSnapshot(of: subscription)
+    }
+
+    /// Goes on with a subscription's snapshot for a slice. Returns whether all present values are owed.
+    mutating func goOnWithSnapshot(of subscription: SubscriptionHandle) -> Bool {
+        guard let backlog = matching[subscription].backlog, let snapshot = backlog.snapshot
+        else { return true }
+        let isDone = goOn(with: &snapshot.search)
+        snapshot.found.append(snapshot.search.takeFound(), keyspace)
+        return isDone && oweFound(of: snapshot, to: subscription, backlog)
     }
 
     /// Owes found keys. Returns whether that was all.
-    private mutating func oweFound(of snapshot: ValueSnapshot, _ allowance: inout SliceAllowance) -> Bool {
-        let backlog = snapshot.backlog
+    private mutating func oweFound(
+        of snapshot: ValueSnapshot, to subscription: SubscriptionHandle, _ backlog: Backlog
+    ) -> Bool {
         backlog.keys.reserve(backlog.keys.count + snapshot.found.count)
-        while allowance.keys > 0, !delivery.judge.hasExaminedEnough || snapshot.isLast {
-            guard let key = snapshot.found.popFirst(keyspace) else { return true }
-            allowance.keys -= 1
-            guard snapshot.mayOwe(key, keyspace) else { continue }
-            let value = keyspace.value(of: key.observable)
-            if delivery.judge.concerns(.update, from: Span(), to: value, snapshot.filter),
-                backlog.keys.find(key.observable) == nil
-            {
-                backlog.keys.append(OwedKey(key.observable, revision: key.revision, .nothing))
-                matching.reach.retain(key.observable)
+        delivery.judge.beginExamining()
+        let filter = matching[subscription].filter
+        var (owed, visits): ([OwedKey], Int) = ([], 0)
+        while visits < requests.visitsMax, !delivery.judge.hasExaminedEnough,
+            let key = snapshot.found.popFirst(keyspace)
+        {
+            visits += 1
+            let observable = key.observable
+            // What was written since is owed, or gone.
+            guard keyspace.contains(observable), keyspace[observable].hasValue,
+                keyspace[observable].revision == key.revision, owed.last?.observable != observable,
+                backlog.keys.find(observable) == nil
+            else { continue }
+            let value = keyspace.value(of: observable)
+            if delivery.judge.concerns(.update, from: Span(), to: value, filter) {
+                owed.append(OwedKey(observable, revision: key.revision, .nothing))
             }
         }
+        insight.count(steps: visits * Cost.visit)
+        owe(older: owed, to: subscription)
         return snapshot.found.isEmpty
     }
-}
-
-struct SliceAllowance {
-    var visits: Int
-    var keys: Int
-
-    static let unlimited = SliceAllowance(visits: .max, keys: .max)
 }
 
 // A search for the keys that match a request's patterns, whole or in steps.
@@ -241,11 +151,6 @@ struct KeySearch {
         var visits = Int.max
         while !search.goOn(keyspace, deadlines, &visits) { _ = search.takeExpired() }
         return search.found
-    }
-
-    func isWanted(_ observable: ObservableHandle, _ keyspace: borrowing Keyspace) -> Bool {
-        keyspace[observable].hasValue && isSeen(observable, keyspace)
-            && patterns.contains { Pattern.matches($0.span, keyspace[observable].key) }
     }
 
     private func isSeen(_ observable: ObservableHandle, _ keyspace: borrowing Keyspace) -> Bool {

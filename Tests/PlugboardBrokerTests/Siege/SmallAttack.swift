@@ -63,7 +63,8 @@ struct SmallAttack: Sendable, CustomTestStringConvertible {
     static let all = asking + observing + holding + leaving
 
     private static let asking: [SmallAttack] = [
-        SmallAttack(name: "subscribe-64-patterns") { stage in
+        // The 64 patterns of one line are attached at once.
+        SmallAttack(name: "subscribe-64-patterns", most: stepsMost + 64 * Cost.pattern) { stage in
             let link = try stage.connect()
             try stage.ask(writes(2_000, "siege.shop.k"), link)
             let patterns = lines(64) { "\"*.*.nomatch\($0)\"" }.replacing("\n", with: ",")
