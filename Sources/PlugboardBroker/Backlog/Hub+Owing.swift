@@ -44,13 +44,17 @@ extension Hub {
             return sendIfFree(subscription)
         }
         guard isOwed(news, to: subscription) else { return }
-        if matching[subscription].owedWay(of: news.event) == .key {
-            if !isGated, fallsBehindPlainly(subscription) { return fallBehind(news, subscription) }
-            oweKey(news, to: subscription, isGated: isGated)
-        } else {
+        guard matching[subscription].owedWay(of: news.event) == .key else {
             queueLine(news, to: subscription, isGated: isGated)
+            return sendIfFree(subscription)
         }
-        sendIfFree(subscription)
+        if mayShare(subscription, isGated: isGated) {
+            beginSharing(subscription)
+            oweShared(news, to: subscription, isGated: isGated)
+        } else {
+            oweKey(news, to: subscription, isGated: isGated)
+        }
+        if matching[subscription].hasBacklog { sendIfFree(subscription) }
     }
 
     /// The event may have let the subscription go on, because a key that is written again moves behind
@@ -297,16 +301,9 @@ extension Hub {
 
     /// Sends or queues a gap: lines that a tracer missed before they were made.
     mutating func tellOrQueue(_ gap: LostRange, to subscription: SubscriptionHandle) {
-        let session = matching[subscription].session
-        guard sessions[session].isOpen else { return }
-        if matching[subscription].isDirect, !sessions[session].isBehind {
-            delivery.touch(session, &sessions)
-            tellLagged(gap.dropped, gap.first, gap.last, to: subscription)
-            sessions[session].checkUnread()
-            return
-        }
+        guard sessions[matching[subscription].session].isOpen else { return }
         openBacklog(of: subscription).backlog.lines.drop(gap)
-        listIfReady(subscription)
+        review(subscription)
     }
 }
 
@@ -314,37 +311,24 @@ extension Hub {
 // no backlog before its turn comes to be told.
 
 extension Hub {
-    /// A reader was paused. If it can share what it will be owed with others, and isn't owed any keys, it does.
-    mutating func beginSharing(_ subscription: SubscriptionHandle) {
-        guard let backlog = matching[subscription].backlog, backlog.keys.isEmpty, backlog.replay == nil,
-            !matching[subscription].isSharing, maySharePlainly(subscription)
-        else { return }
-        matching.joinLane(subscription, at: delivery.eventNumber)
-    }
-
-    /// Whether a reader only needs the newest value of each key. A client that may not see all keys doesn't share,
-    /// because others may be owed more.
+    /// Whether a reader that is paused or slow only needs the newest value of each key, and isn't owed any yet. What
+    /// holds back others is over soon. A client that may not see all keys doesn't share, because others may be owed more.
     @inline(__always)
-    private func maySharePlainly(_ subscription: SubscriptionHandle) -> Bool {
-        matching[subscription].delivery == .latest && matching[subscription].filter == nil
-            && !matching[subscription].kind.hasOld && matching[subscription].role == .observes
-            && sessions[matching[subscription].session].grant == nil
-    }
-
-    /// Whether a reader that wasn't owed anything can share what it is owed from now on.
-    @inline(__always)
-    private func fallsBehindPlainly(_ subscription: SubscriptionHandle) -> Bool {
-        matching[subscription].isDirect && sessions[matching[subscription].session].isBehind
-            && maySharePlainly(subscription)
-    }
-
-    /// A slow reader is owed a first key. It isn't told before others that came earlier.
-    private mutating func fallBehind(_ news: borrowing WriteEvent, _ subscription: SubscriptionHandle) {
-        matching.joinLane(subscription, at: delivery.firstNumber - 1)
+    private func mayShare(_ subscription: SubscriptionHandle, isGated: Bool) -> Bool {
         let session = matching[subscription].session
-        sessions[session].makeBacklog().ready.append(subscription)
-        markBehind(session)
-        oweShared(news, to: subscription, isGated: false)
+        return matching[subscription].waitsLong(isBehind: sessions[session].isBehind && !isGated)
+            && matching[subscription].filter == nil && !matching[subscription].kind.hasOld
+            && matching[subscription].role == .observes && sessions[session].grant == nil
+    }
+
+    /// A reader is owed a first key. A slow one isn't told before others that came earlier.
+    private mutating func beginSharing(_ subscription: SubscriptionHandle) {
+        let session = matching[subscription].session
+        if !matching[subscription].hasBacklog {
+            sessions[session].makeBacklog().ready.append(subscription)
+            markBehind(session)
+        }
+        matching.joinLane(subscription, at: delivery.firstNumber - 1)
     }
 
     /// Notes an event for a reader that shares what it is owed.

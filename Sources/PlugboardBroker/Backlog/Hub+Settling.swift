@@ -64,7 +64,7 @@ extension Hub {
     private mutating func dropEmptyBacklog(of subscription: SubscriptionHandle) {
         guard let backlog = matching[subscription].backlog, matching[subscription].lag.owedCount == 0
         else { return }
-        if !backlog.isPaused { stopSharing(subscription) }
+        stopSharing(subscription)
         if !backlog.isNeeded { releaseBacklog(of: subscription) }
     }
 

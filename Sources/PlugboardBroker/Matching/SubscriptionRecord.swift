@@ -37,7 +37,7 @@ struct SubscriptionRecord: ~Copyable {
     let filter: Filter?
     /// Its backlog, while it is owed anything or has to wait.
     private(set) var backlog: Backlog?
-    /// Where it stands among paused readers that share what they are owed.
+    /// Where it stands among paused and slow readers that share what they are owed.
     var lag = Lag()
 
     var keys = List<ExactPlace>()
@@ -67,6 +67,11 @@ struct SubscriptionRecord: ~Copyable {
     var rank: (UInt8, UInt64) { (phase, serial) }
 
     @inline(__always) var isSharing: Bool { lag.lane != .none }
+
+    /// Whether it is paused, or slow without a backlog, and isn't owed any keys.
+    borrowing func waitsLong(isBehind: Bool) -> Bool {
+        backlog.map { $0.isPaused && $0.keys.isEmpty && $0.replay == nil } ?? isBehind
+    }
 
     var owesNothing: Bool { lag.owedCount == 0 && backlog?.isEmpty != false }
 

@@ -10,9 +10,7 @@ extension Hub {
         let options = requests.decoder.options
         let subscription = try target(of: asked, options.client)
         switch asked.request.operation {
-        case .pause:
-            openBacklog(of: subscription).backlog.isPaused = true
-            beginSharing(subscription)
+        case .pause: openBacklog(of: subscription).backlog.isPaused = true
         case .resume: matching[subscription].backlog?.resume()
         default:
             // Only owed lines pass, not later ones.
