@@ -18,11 +18,9 @@ extension Hub {
         guard sessions[session].isOpen else { return }
         if isGated { return owe(news, to: subscription, isGated: true) }
         let isBehind = sessions[session].isBehind
-        let way = matching[subscription]
-            .way(of: news.event, keyspace.hash(of: news.observable), isBehind: isBehind)
-        guard way == .direct, !isJudgedLater(news.event, for: subscription) else {
-            return owe(news, to: subscription)
-        }
+        guard matching[subscription].isTold(keyspace.hash(of: news.observable), isBehind: isBehind),
+            !isJudgedLater(news.event, for: subscription)
+        else { return owe(news, to: subscription) }
         guard let line = line(of: news, for: subscription) else { return }
         delivery.append(line, to: session, &sessions)
         guard matching[subscription].hasBacklog else { return }
@@ -44,7 +42,7 @@ extension Hub {
             return sendIfFree(subscription)
         }
         guard isOwed(news, to: subscription) else { return }
-        guard matching[subscription].owedWay(of: news.event) == .key else {
+        guard matching[subscription].folds(news.event) else {
             queueLine(news, to: subscription, isGated: isGated)
             return sendIfFree(subscription)
         }
@@ -72,8 +70,7 @@ extension Hub {
     private mutating func isOwed(_ news: borrowing WriteEvent, to subscription: SubscriptionHandle) -> Bool {
         guard matching[subscription].filter != nil else { return true }
         if isJudgedLater(news.event, for: subscription) { return true }
-        if matching[subscription].owedWay(of: news.event) == .key,
-            let backlog = matching[subscription].backlog,
+        if matching[subscription].folds(news.event), let backlog = matching[subscription].backlog,
             backlog.keys.find(news.observable) != nil || backlog.replay?.gathers == true
         {
             return true
@@ -87,7 +84,7 @@ extension Hub {
     /// others wait for it.
     private func isJudgedLater(_ event: EventKind, for subscription: SubscriptionHandle) -> Bool {
         hasDoneEnough && matching[subscription].filter != nil
-            && matching[subscription].owedWay(of: event) == .key && !matching[subscription].acknowledges
+            && matching[subscription].folds(event) && !matching[subscription].acknowledges
     }
 
     // MARK: Keys

@@ -84,16 +84,15 @@ extension Hub {
     ) -> DeliveryDecision {
         let backlog = matching[subscription].backlog
         let isBehind = sessions[matching[subscription].session].isBehind
-        let way = matching[subscription].way(of: expected.event, expected.hash, isBehind: isBehind)
         if backlog?.isPaused == true { return .paused }
-        if way == .direct { return .sent }
+        if matching[subscription].isTold(expected.hash, isBehind: isBehind) { return .sent }
         if let backlog, case .phase(let held) = state(of: subscription, backlog),
             let gate = phases.gate(of: held)
         {
             // Whatever waits for a phase also holds back all later events.
             return .waiting(PhaseBarrier(phase: gate.phase, told: [], earlier: gate.waiting))
         }
-        if way == .key { return .conflated }
+        if matching[subscription].folds(expected.event) { return .conflated }
         return backlog?.lines.hasGap == true && !isReadBack ? .dropped : .queued
     }
 

@@ -87,18 +87,13 @@ struct SubscriptionRecord: ~Copyable {
     /// Frees the backlog, whose keys the hub has removed before.
     mutating func releaseBacklog() { backlog = nil }
 
-    /// Whether an event of this key may be sent at once.
-    func isFree(_ keyHash: @autoclosure () -> UInt64) -> Bool {
-        lag.owedCount == 0 && backlog?.isFree(keyHash()) != false
+    /// Whether an event of this key is sent at once. Writes follow this, and `explain` and `trace` ask it.
+    func isTold(_ keyHash: @autoclosure () -> UInt64, isBehind: Bool) -> Bool {
+        !isBehind && lag.owedCount == 0 && backlog?.isFree(keyHash()) != false
     }
 
-    /// How an event reaches it now. Writes follow this, and `explain` and `trace` ask it.
-    func way(of event: EventKind, _ keyHash: @autoclosure () -> UInt64, isBehind: Bool) -> EventWay {
-        !isBehind && isFree(keyHash()) ? .direct : owedWay(of: event)
-    }
-
-    /// How an event that has to wait reaches it.
-    func owedWay(of event: EventKind) -> EventWay { event != .emit && delivery == .latest ? .key : .line }
+    /// Whether an event that has to wait is folded to the newest of its key. If not, it waits as a line of its own.
+    func folds(_ event: EventKind) -> Bool { event != .emit && delivery == .latest }
 
     /// Its state as replies show it. `isBehind` says whether its client is behind.
     func state(isBehind: Bool) -> ObserverState {
@@ -183,14 +178,6 @@ struct ExactPlace: BitwiseCopyable {
 struct PatternPlace {
     let node: PatternNode<SubscriptionHandle>
     var index: Int32
-}
-
-enum EventWay {
-    case direct
-    /// Later, folded to the newest of its key.
-    case key
-    /// Later, as a line of its own.
-    case line
 }
 
 // The text of a `sub`. All subscriptions of the bus with the same `sub` share it. Most are called 1, so their
