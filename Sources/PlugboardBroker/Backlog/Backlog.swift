@@ -141,30 +141,10 @@ final class Backlog {
     /// A line was sent. If the subscription is paused, that was a step.
     func takeStep() { if isPaused, steps > 0 { steps -= 1 } }
 
-    /// Stops owing a key, and removes its observable if nothing else needs it.
-    func takeBack(_ place: ConflatedKeys.Place, _ matching: inout Matching, _ keyspace: inout Keyspace) {
-        let observable = keys.remove(place).observable
-        matching.reach.release(observable)
-        matching.forget(observable, &keyspace)
-    }
-
     /// Some observers didn't acknowledge a key that waited at its gate. Its lines will name them.
     func addLateNames(_ naming: inout LateNaming, of observable: ObservableHandle) {
         lines.addLateNames(&naming, of: observable)
         keys.addLateNames(&naming, of: observable)
-    }
-
-    /// Notes that a throttled subscription was told about a key. There is one deadline for each subscription
-    /// that was told something lately.
-    func beginWindow(
-        _ keyHash: UInt64, _ subscription: SubscriptionHandle, _ event: UInt64, _ deadlines: inout Deadlines
-    ) {
-        guard let span = window?.span else { return }
-        let now = deadlines.now
-        window?.add(keyHash, at: now)
-        guard window?.isTicking == false else { return }
-        window?.open(event: event)
-        window?.ticket = deadlines.add(at: now + span, .window(subscription))
     }
 
     /// Takes out the keys that are owed.

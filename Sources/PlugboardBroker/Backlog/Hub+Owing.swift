@@ -23,9 +23,8 @@ extension Hub {
         else { return owe(news, to: subscription) }
         guard let line = line(of: news, for: subscription) else { return }
         delivery.append(line, to: session, &sessions)
-        guard matching[subscription].hasBacklog else { return }
-        let hash = keyspace.hash(of: news.observable)
-        matching[subscription].backlog?.beginWindow(hash, subscription, delivery.eventNumber, &deadlines)
+        guard let backlog = matching[subscription].backlog else { return }
+        beginWindow(of: subscription, keyspace.hash(of: news.observable), backlog)
     }
 
     /// Notes an event for later. `isGated` means that it waits at the gate of its key.

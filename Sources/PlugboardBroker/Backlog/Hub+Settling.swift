@@ -326,10 +326,15 @@ extension Hub {
 
     // MARK: Rhythm
 
-    private mutating func beginWindow(
-        of subscription: SubscriptionHandle, _ keyHash: UInt64, _ backlog: Backlog
-    ) {
-        backlog.beginWindow(keyHash, subscription, delivery.eventNumber, &deadlines)
+    /// Notes that a throttled subscription was told about a key. There is one deadline for each subscription
+    /// that was told something lately.
+    mutating func beginWindow(of subscription: SubscriptionHandle, _ keyHash: UInt64, _ backlog: Backlog) {
+        guard let span = backlog.window?.span else { return }
+        let now = deadlines.now
+        backlog.window?.add(keyHash, at: now)
+        guard backlog.window?.isTicking == false else { return }
+        backlog.window?.open(event: delivery.eventNumber)
+        backlog.window?.ticket = deadlines.add(at: now + span, .window(subscription))
     }
 
     /// Ends a window: owed events pass. If something was sent meanwhile, another window follows, until a

@@ -89,7 +89,7 @@ struct Lane: ~Copyable, Checked {
         guard noted.event > event, let newest = keys.back else { return }
         // The present event was noted for others before: it is owed this key, and may know it as it was.
         stands.beginOwing(newest)
-        marks.addMissing(Mark(event: noted.key.before, writes: noted.key.writes), at: newest, falls)
+        marks.add(Mark(event: noted.key.before, writes: noted.key.writes), at: newest, falls)
     }
 
     /// A reader was told what comes before the next one.
@@ -262,9 +262,11 @@ private struct Marks: ~Copyable {
     /// The newest mark of each key, by its place in the lane.
     private var newest = List<Int32>()
 
-    /// Adds a mark that is newer than the others of its key. Marks that nobody needs any more don't pile up.
+    /// Adds a mark that is newer than the others of its key, unless it is there. Marks that nobody needs any more
+    /// don't pile up.
     mutating func add(_ mark: Mark, at key: ConflatedKeys.Place, _ falls: borrowing Stands) {
         while newest.count <= Int(key) { newest.append(-1) }
+        if let last = last(at: key), all[last].event == mark.event { return }
         while let last = last(at: key), !falls.has(from: all[last].event, before: mark.event) {
             removeNewest(at: key)
         }
@@ -272,11 +274,6 @@ private struct Marks: ~Copyable {
             thinOut(at: key, before: mark.event, falls)
         }
         push(mark, at: key)
-    }
-
-    mutating func addMissing(_ mark: Mark, at key: ConflatedKeys.Place, _ falls: borrowing Stands) {
-        if let last = last(at: key), all[last].event == mark.event { return }
-        add(mark, at: key, falls)
     }
 
     /// How often a key had been written up to an event.

@@ -164,7 +164,9 @@ extension Hub {
         var count = 0
         while count < requests.visitsMax, let backlog = requests.abandoned.last {
             while count < requests.visitsMax, let place = backlog.keys.front {
-                backlog.takeBack(place, &matching, &keyspace)
+                let observable = backlog.keys.remove(place).observable
+                matching.reach.release(observable)
+                matching.forget(observable, &keyspace)
                 count += 1
             }
             if backlog.keys.isEmpty { requests.endAbandoned() }
