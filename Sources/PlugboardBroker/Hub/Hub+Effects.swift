@@ -71,6 +71,8 @@ extension Hub {
         var dismissed: [(SessionHandle, CloseReason)] = []
         for session in sessions.handles {
             guard let grant = sessions[session].grant else { continue }
+            // What a `subscribe` that isn't answered has found isn't waiting to be read.
+            for subscription in sessions[session].subscriptions.list.all { renewSnapshot(of: subscription) }
             let hasUnread = sessions[session].hasUnread
             let seesLess = renewRights(of: session)
             // A client that is being closed may still have lines to read, but gets no others.
