@@ -223,6 +223,7 @@ extension Hub {
     }
 
     mutating func end(_ subscription: SubscriptionHandle) {
+        insight.count(steps: Cost.subscription)
         updateDemand(of: subscription, -1)
         if matching[subscription].isTracer, let ticket = insight.tracing.remove(subscription) {
             deadlines.cancel(ticket)

@@ -122,7 +122,6 @@ struct Hub: ~Copyable {
             if matching[subscription].delivery == .all {
                 guard writeOffKeys(of: subscription, until: effortEnd) else { return false }
             }
-            insight.count(steps: Cost.subscription)
             end(subscription)
         }
         return true

@@ -20,6 +20,7 @@ enum Cost {
 
     /// To subscribe to a pattern, or to leave one. A filter costs a step for each of its bytes.
     static let pattern = 256
+    /// To end a subscription, whatever it is to.
     static let subscription = 32
     static let owed = 16
     /// To renew a key that is owed: memory that was not touched lately.

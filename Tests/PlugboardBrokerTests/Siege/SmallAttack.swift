@@ -120,6 +120,11 @@ struct SmallAttack: Sendable, CustomTestStringConvertible {
             let write = #"{"op":"publish","key":"siege.where","value":{\#(members)"z":-1}}"#
             return { stage.send(lines(200) { _ in write } + "\n", writer) }
         },
+        SmallAttack(name: "unsubscribe") { stage in
+            let observer = try stage.connect()
+            try stage.ask(lines(400) { #"{"op":"subscribe","sub":\#($0),"key":"siege.left"}"# }, observer)
+            return { stage.send(lines(400) { "unsubscribe \($0)" } + "\n", observer) }
+        },
         SmallAttack(name: "members", most: stepsMost + settlingMost) { stage in
             let (observer, writer) = (try stage.connect(), try stage.connect())
             let subscribe = #"{"op":"subscribe","key":"siege.diff","diff":true,"initial":false}"#
