@@ -240,6 +240,7 @@ struct Hub: ~Copyable {
 
     mutating func refuse(_ refusal: Refusal, id: Span<UInt8>, _ session: SessionHandle) {
         let number = sessions[session].line
+        insight.count(steps: Cost.words)
         delivery.openReply(to: session, &sessions)
         ReplyEncoder.appendRefusal(refusal, id: id, line: number, to: &sessions[session].outbox.own)
     }

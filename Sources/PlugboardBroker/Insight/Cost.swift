@@ -35,6 +35,11 @@ enum Cost {
     /// So many bytes of owed lines are made, or looked at, in the time of a step.
     static let bytesOwedPerStep = 32
 
+    // MARK: A write's
+
+    /// So many bytes of a value are read and written anew in the time of a step, to patch it or to add to it.
+    static let bytesChangedPerStep = 32
+
     // MARK: A journal's
 
     /// To copy a value into a snapshot: memory that was not touched lately.
@@ -42,6 +47,8 @@ enum Cost {
 
     // MARK: A question's
 
+    /// To say something in words: what is wrong with a line, or how one is written.
+    static let words = 384
     /// To look at a key.
     static let visit = 16
     /// To ask a tracer whether it wants a write, now and when it is told.

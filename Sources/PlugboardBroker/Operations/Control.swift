@@ -139,6 +139,7 @@ extension Hub {
             if operation == nil { throw Self.unknown(about, asked.line) }
         }
         delivery.openReply(to: asked.session, &sessions)
+        insight.count(steps: Cost.words)
         ReplyEncoder.appendHelp(about: operation, id: asked.id, to: &sessions[asked.session].outbox.own)
     }
 

@@ -391,6 +391,7 @@ extension Hub {
         let (request, line, observable) = (asked.request, asked.line, planned.observable)
         let (change, value) = (request.value.bytes(of: line), keyspace.value(of: observable))
         let field = request.field.bytes(of: line)
+        insight.count(steps: value.count / Cost.bytesChangedPerStep)
         do throws(Refusal) {
             if request.operation == .patch {
                 try requests.merge(change, atField: field, of: value)

@@ -71,6 +71,17 @@ struct SmallAttack: Sendable, CustomTestStringConvertible {
             let round = #"{"op":"subscribe","sub":1,"keys":[\#(patterns)]}"# + "\nunsubscribe 1\n"
             return { stage.send(String(repeating: round, count: 20), link) }
         },
+        SmallAttack(name: "add-to-large", most: stepsMost + 65_536 / Cost.bytesChangedPerStep) { stage in
+            let link = try stage.connect()
+            let others = String(repeating: "7,", count: 32_000)
+            try stage.ask(#"publish siege.large {"others":[\#(others)7],"n":1}"#, link)
+            let add = #"{"op":"add","key":"siege.large","value":1,"field":"/n"}"#
+            return { stage.send(lines(100) { _ in add } + "\n", link) }
+        },
+        SmallAttack(name: "refused") { stage in
+            let link = try stage.connect()
+            return { stage.send(lines(400) { "pubish siege.k \($0)" } + "\n", link) }
+        },
         SmallAttack(name: "keys") { stage in
             let link = try stage.connect()
             try stage.ask(writes(2_000, "siege.shop.k"), link)
