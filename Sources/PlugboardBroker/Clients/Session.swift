@@ -288,6 +288,8 @@ struct SessionTable: ~Copyable {
 
     func contains(_ session: SessionHandle) -> Bool { all.contains(session) }
 
+    var count: Int { all.count }
+
     /// All sessions, in the order of their slots.
     var handles: [SessionHandle] { all.handles }
 

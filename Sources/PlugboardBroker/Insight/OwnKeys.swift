@@ -19,15 +19,19 @@ enum BrokerKey {
         where Pattern.matches(pattern, key.text(sessions).bytes) {
             all.append(key)
         }
-        // A pattern that can't match keys of clients costs nothing here.
-        let literal = Pattern.literalPrefix(pattern)
-        let shorter = min(literal.count, clients.bytes.count)
-        guard literal[..<shorter].isEqual(to: clients.bytes[..<shorter]) else { return all }
+        guard mayMatchClients(pattern) else { return all }
         for session in sessions.handles where sessions[session].isOpen {
             let key = BrokerKey.client(session)
             if Pattern.matches(pattern, key.text(sessions).bytes) { all.append(key) }
         }
         return all
+    }
+
+    /// Whether the key of a client may match. If not, the clients needn't be looked at.
+    static func mayMatchClients(_ pattern: Span<UInt8>) -> Bool {
+        let literal = Pattern.literalPrefix(pattern)
+        let shorter = min(literal.count, clients.bytes.count)
+        return literal[..<shorter].isEqual(to: clients.bytes[..<shorter])
     }
 
     func text(_ sessions: borrowing SessionTable) -> ByteBuffer {
@@ -197,7 +201,10 @@ extension Hub {
         guard pattern.starts(with: BrokerKey.prefix.bytes) else { return }
         let now = deadlines.now
         insight.beginWrites()
-        for key in BrokerKey.all(matching: pattern, sessions) { refresh(key, now) }
+        let keys = BrokerKey.all(matching: pattern, sessions)
+        let looks = BrokerKey.mayMatchClients(pattern) ? sessions.count : 0
+        insight.count(steps: looks + keys.count * Cost.visit)
+        for key in keys { refresh(key, now) }
         if insight.beginRounds() { deadlines.add(at: now + Round.intervalNanoseconds, .ownState) }
     }
 

@@ -94,6 +94,25 @@ extension JSONScanner {
         return name
     }
 
+    /// Calls `body` with each name of the object that begins here, and with the scanner before its value. `body` moves
+    /// past the value; then the scanner is past the object. Throws if no object begins here.
+    mutating func readMembers(
+        _ body: (ByteRange, inout JSONScanner) throws(JSONFailure) -> Void
+    ) throws(JSONFailure) {
+        guard current == UInt8(ascii: "{") else { throw syntax("an object") }
+        guard enter() else { return }
+        repeat { try body(try readName(), &self) } while try goOn(to: UInt8(ascii: "}"))
+    }
+
+    /// The same for the elements of an array.
+    mutating func readElements(
+        _ body: (inout JSONScanner) throws(JSONFailure) -> Void
+    ) throws(JSONFailure) {
+        guard current == UInt8(ascii: "[") else { throw syntax("an array") }
+        guard enter() else { return }
+        repeat { try body(&self) } while try goOn(to: UInt8(ascii: "]"))
+    }
+
     /// Throws if anything but white space is left.
     mutating func finish() throws(JSONFailure) {
         skipWhitespace()

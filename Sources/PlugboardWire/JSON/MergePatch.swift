@@ -1,5 +1,6 @@
 // Applies a merge patch (RFC 7396) to bytes. Members that the patch doesn't name keep their bytes and
-// their order. New members come last.
+// their order. New members come last. The patch and its target are each read once, however deep they are
+// nested and however many members they have: others wait meanwhile.
 
 import PlugboardMemory
 
@@ -8,111 +9,139 @@ public enum MergePatch {
     /// Adds the result of `patch` on `target` to `buffer`, without white space between members. An empty
     /// target counts as absent. Both must be JSON that the scanner accepted.
     public static func apply(_ patch: Span<UInt8>, to target: Span<UInt8>, into buffer: inout ByteBuffer) {
-        guard isObject(patch) else { return buffer.append(trimmed(patch)) }
-        let changes = Members(patch)
-        let existing = isObject(target) ? Members(target) : Members()
-        var separator: StaticString = "{"
-        for (index, member) in existing.list.enumerated() {
-            guard let change = changes.last(named: member.name) else {
-                appendName(member, of: target, separator, &buffer)
-                buffer.append(member.value.bytes(of: target))
-                separator = ","
-                continue
-            }
-            let value = change.value.bytes(of: patch)
-            if isNull(value) || existing.lastIndex(named: member.name) != index { continue }
-            appendName(member, of: target, separator, &buffer)
-            apply(value, to: member.value.bytes(of: target), into: &buffer)
-            separator = ","
+        var scanner = JSONScanner(patch)
+        scanner.skipWhitespace()
+        // The scanner has accepted these bytes, so nothing fails.
+        guard let changes = try? Changes(&scanner, of: patch) else {
+            let place = (try? JSONScanner.validate(patch)) ?? .none
+            return buffer.append(place.bytes(of: patch))
         }
-        appendAdditions(changes, of: patch, existing, &separator, &buffer)
-        buffer.append(separator.bytes.first == UInt8(ascii: "{") ? "{}" : "}")
+        var other = JSONScanner(target)
+        other.skipWhitespace()
+        let existing = try? Existing(&other, of: target, changes, patch)
+        append(changes, of: patch, to: existing, of: target, &buffer)
     }
 
-    private static func appendAdditions(
-        _ changes: Members,
-        of patch: Span<UInt8>,
-        _ existing: Members,
-        _ separator: inout StaticString,
+    private static func append(
+        _ changes: Changes, of patch: Span<UInt8>, to existing: Existing?, of target: Span<UInt8>,
         _ buffer: inout ByteBuffer
     ) {
-        for (index, change) in changes.list.enumerated() {
-            let isShadowed = changes.lastIndex(named: change.name) != index
-            let value = change.value.bytes(of: patch)
-            if isShadowed || isNull(value) || existing.lastIndex(named: change.name) != nil {
+        var isFirst = true
+        func begin(_ name: ByteRange, _ object: Span<UInt8>, _ buffer: inout ByteBuffer) {
+            buffer.append(isFirst ? "{" : ",")
+            isFirst = false
+            // As it is written, with its quotes.
+            buffer.append(object[(name.start - 1)..<(name.end + 1)])
+            buffer.append(":")
+        }
+        func appendValue(of change: Changes.Member, _ inner: Existing?, _ buffer: inout ByteBuffer) {
+            guard let changes = change.inner else { return buffer.append(change.value.bytes(of: patch)) }
+            append(changes, of: patch, to: inner, of: target, &buffer)
+        }
+        for (index, member) in (existing?.members ?? []).enumerated() {
+            guard let place = member.change else {
+                begin(member.name, target, &buffer)
+                buffer.append(member.value.bytes(of: target))
                 continue
             }
-            appendName(change, of: patch, separator, &buffer)
-            apply(value, to: Span(), into: &buffer)
-            separator = ","
+            let change = changes.members[place]
+            if isNull(change.value.bytes(of: patch)) || existing?.last[place] != index { continue }
+            begin(member.name, target, &buffer)
+            appendValue(of: change, member.inner, &buffer)
         }
-    }
-
-    private static func appendName(
-        _ member: Member, of object: Span<UInt8>, _ separator: StaticString, _ buffer: inout ByteBuffer
-    ) {
-        buffer.append(separator)
-        buffer.append(member.spelling.bytes(of: object))
-        buffer.append(":")
-    }
-
-    private static func isObject(_ value: Span<UInt8>) -> Bool {
-        var scanner = JSONScanner(value)
-        scanner.skipWhitespace()
-        return scanner.current == UInt8(ascii: "{")
+        for (index, change) in changes.members.enumerated() {
+            let isShadowed = changes.last(named: change.name.bytes(of: patch), in: patch) != index
+            if isShadowed || isNull(change.value.bytes(of: patch)) || existing?.last[index] != nil { continue }
+            begin(change.name, patch, &buffer)
+            appendValue(of: change, nil, &buffer)
+        }
+        buffer.append(isFirst ? "{}" : "}")
     }
 
     static func isNull(_ value: Span<UInt8>) -> Bool {
         value.first == UInt8(ascii: "n")
     }
+}
 
-    @_lifetime(copy value)
-    private static func trimmed(_ value: Span<UInt8>) -> Span<UInt8> {
-        let place = (try? JSONScanner.validate(value)) ?? .none
-        return place.bytes(of: value)
+/// The members of an object in a patch, found by name in constant time. Two spellings of a name are one name.
+private final class Changes {
+    struct Member {
+        /// The name as spelled, without its quotes.
+        let name: ByteRange
+        let value: ByteRange
+        /// The members of the value, if that is an object.
+        let inner: Changes?
+        /// The member before this one whose name has the same hash.
+        var before: Int?
     }
-}
 
-/// A name and its value, as places in the object's bytes.
-private struct Member {
-    /// The name with its escapes decoded. Two spellings of a name are one name.
-    let name: [UInt8]
-    /// The name as written, with its quotes.
-    let spelling: ByteRange
-    let value: ByteRange
-}
+    private(set) var members: [Member] = []
+    /// The last member with each hash. Few members are compared one by one.
+    private var places: [UInt32: Int] = [:]
+    private static let fewMax = 8
 
-/// The members of an object, found by name in constant time.
-private struct Members {
-    private(set) var list: [Member] = []
-    private var places: [[UInt8]: Int] = [:]
-
-    init() {}
-
-    init(_ object: Span<UInt8>) {
-        // The scanner has accepted these bytes, so this doesn't stop early.
-        guard var walk = JSONWalk(object, opening: "{") else { return }
-        while let (name, value) = try? walk.nextMember() {
-            let spelling = ByteRange(name.start - 1, name.end + 1)
-            add(Member(name: Self.characters(name.bytes(of: object)), spelling: spelling, value: value))
+    /// Reads the object that begins here, and moves past it. Throws if none does.
+    init(_ scanner: inout JSONScanner, of patch: Span<UInt8>) throws(JSONFailure) {
+        try scanner.readMembers { name, scanner throws(JSONFailure) in
+            let start = scanner.position
+            let inner =
+                scanner.current == UInt8(ascii: "{") ? try Changes(&scanner, of: patch) : nil
+            if inner == nil { try scanner.skipValue() }
+            members.append(Member(name: name, value: ByteRange(start, scanner.position), inner: inner))
+        }
+        guard members.count > Self.fewMax else { return }
+        for index in members.indices {
+            let hash = JSONCharacters.hash(members[index].name.bytes(of: patch))
+            members[index].before = places.updateValue(index, forKey: hash)
         }
     }
 
     /// The last member with this name. It is the one that counts.
-    func last(named name: [UInt8]) -> Member? {
-        lastIndex(named: name).map { list[$0] }
+    func last(named name: Span<UInt8>, in patch: Span<UInt8>) -> Int? {
+        let isFew = members.count <= Self.fewMax
+        var next = isFew ? members.count - 1 : places[JSONCharacters.hash(name)]
+        while let index = next, index >= 0 {
+            if JSONCharacters.areEqual(members[index].name.bytes(of: patch), name) { return index }
+            next = isFew ? index - 1 : members[index].before
+        }
+        return nil
+    }
+}
+
+/// The members of an object that a patch changes.
+private final class Existing {
+    struct Member {
+        let name: ByteRange
+        let value: ByteRange
+        /// What changes it, if anything does.
+        let change: Int?
+        /// The members of the value, if it and the change are objects.
+        let inner: Existing?
     }
 
-    func lastIndex(named name: [UInt8]) -> Int? {
-        places[name]
-    }
+    private(set) var members: [Member] = []
+    /// For each change the last member that has its name; nil if there is none.
+    private(set) var last: [Int?]
 
-    private mutating func add(_ member: Member) {
-        places[member.name] = list.count
-        list.append(member)
-    }
-
-    private static func characters(_ spelling: Span<UInt8>) -> [UInt8] {
-        spelling.contains(UInt8(ascii: "\\")) ? JSONText.characters(spelling) : Array(spelling)
+    /// Reads the object that begins here, and moves past it. Throws if none does.
+    init(
+        _ scanner: inout JSONScanner, of target: Span<UInt8>, _ changes: Changes, _ patch: Span<UInt8>
+    ) throws(JSONFailure) {
+        last = Array(repeating: nil, count: changes.members.count)
+        try scanner.readMembers { name, scanner throws(JSONFailure) in
+            let start = scanner.position
+            let change = changes.last(named: name.bytes(of: target), in: patch)
+            var inner: Existing?
+            if let deeper = change.flatMap({ changes.members[$0].inner }),
+                scanner.current == UInt8(ascii: "{")
+            {
+                inner = try Existing(&scanner, of: target, deeper, patch)
+            } else {
+                try scanner.skipValue()
+            }
+            if let change { last[change] = members.count }
+            let value = ByteRange(start, scanner.position)
+            members.append(Member(name: name, value: value, change: change, inner: inner))
+        }
     }
 }

@@ -12,42 +12,59 @@ enum PartPlace {
     /// Follows a checked pointer. Throws `conflict` where an array lacks an element, and where the way leads
     /// into something without parts.
     static func find(_ pointer: Span<UInt8>, in value: Span<UInt8>) throws(Refusal) -> PartPlace {
-        var place = ByteRange(0, value.count)
-        var tokens = PointerTokens(pointer)
-        var end = 0
-        while let token = tokens.next() {
-            guard let part = child(of: place, named: token.bytes(of: pointer), in: value) else {
-                guard JSONOutline.kind(of: place.bytes(of: value)) == .object else {
-                    throw noPart(pointer[..<end], place.bytes(of: value))
-                }
-                return .lacking(object: place, rest: end)
-            }
-            place = part
-            end = token.end
-        }
-        return .part(place)
+        var scanner = JSONScanner(value)
+        scanner.skipWhitespace()
+        // The scanner has accepted these bytes, so nothing fails.
+        let end = try? follow(pointer, from: 0, &scanner, in: value)
+        guard let end, let rest = end.rest else { return .part(end?.place ?? ByteRange(0, value.count)) }
+        if end.isObject { return .lacking(object: end.place, rest: rest) }
+        throw noPart(pointer[..<rest], end.place.bytes(of: value))
     }
 
-    /// The member or the element that a token names. If a name occurs twice, its last member counts.
-    private static func child(
-        of place: ByteRange, named token: Span<UInt8>, in value: Span<UInt8>
-    ) -> ByteRange? {
-        PointerTokens.withCharacters(of: token) { name in
-            var found: ByteRange?
-            // The scanner has accepted these bytes, so no walk stops early.
-            if var walk = JSONWalk(value, from: place.start, opening: "{") {
-                while let (spelling, member) = try? walk.nextMember() {
-                    if JSONCharacters.areEqual(spelling.bytes(of: value), characters: name) { found = member }
-                }
-            } else if var walk = JSONWalk(value, from: place.start, opening: "[") {
-                var left = JSONPointerReader.element(name)
-                while left >= 0, let element = try? walk.nextElement() {
-                    if left == 0 { return element }
-                    left -= 1
+    /// Where a way ends: at what place, and where the rest of the pointer begins if it leads no further.
+    private struct End {
+        let place: ByteRange
+        var rest: Int?
+        var isObject = false
+    }
+
+    /// Follows the rest of a pointer into the value that begins here, and moves past the value. So each byte is read once.
+    private static func follow(
+        _ pointer: Span<UInt8>, from rest: Int, _ scanner: inout JSONScanner, in value: Span<UInt8>
+    ) throws(JSONFailure) -> End {
+        let start = scanner.position
+        var tokens = PointerTokens(pointer[rest...])
+        guard let token = tokens.next() else {
+            try scanner.skipValue()
+            return End(place: ByteRange(start, scanner.position))
+        }
+        let after = rest + token.end
+        let name = PointerTokens.withCharacters(of: token.bytes(of: pointer[rest...])) { Array($0) }
+        var found: End?
+        let isObject = scanner.current == UInt8(ascii: "{")
+        if isObject {
+            // If a name occurs twice, its last member counts.
+            try scanner.readMembers { spelling, scanner throws(JSONFailure) in
+                if JSONCharacters.areEqual(spelling.bytes(of: value), characters: name.span) {
+                    found = try follow(pointer, from: after, &scanner, in: value)
+                } else {
+                    try scanner.skipValue()
                 }
             }
-            return found
+        } else if scanner.current == UInt8(ascii: "[") {
+            var left = JSONPointerReader.element(name.span)
+            try scanner.readElements { scanner throws(JSONFailure) in
+                if left == 0 {
+                    found = try follow(pointer, from: after, &scanner, in: value)
+                } else {
+                    try scanner.skipValue()
+                }
+                left -= 1
+            }
+        } else {
+            try scanner.skipValue()
         }
+        return found ?? End(place: ByteRange(start, scanner.position), rest: rest, isObject: isObject)
     }
 
     /// Adds a value to `buffer` with a part that an object of it lacks: the object, the names on the way, and

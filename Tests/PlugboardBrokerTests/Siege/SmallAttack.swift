@@ -82,6 +82,10 @@ struct SmallAttack: Sendable, CustomTestStringConvertible {
             let link = try stage.connect()
             return { stage.send(lines(400) { "pubish siege.k \($0)" } + "\n", link) }
         },
+        SmallAttack(name: "get-own") { stage in
+            let links = try (0..<100).map { _ in try stage.connect() }
+            return { stage.send(lines(200) { _ in "get $broker.clients.7" } + "\n", links[0]) }
+        },
         SmallAttack(name: "keys") { stage in
             let link = try stage.connect()
             try stage.ask(writes(2_000, "siege.shop.k"), link)
