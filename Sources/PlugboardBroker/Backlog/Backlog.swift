@@ -44,7 +44,8 @@ final class Backlog {
     private(set) var lastRevision: UInt64 = 0
     /// Its `subscribe` isn't answered yet, and nothing may be sent before the answer.
     var awaitsReply = false
-    /// The same, until all values are owed that come first. Until then it is only owed what is there.
+    /// Its `subscribe` was put off: the values that come first are still looked for. Until then it is owed neither emits
+    /// nor deletes.
     var snapshot: ValueSnapshot?
     /// From now on events are owed, until `resume`, except for `steps` lines: steps that something else holds back
     /// still pass, but no later lines.

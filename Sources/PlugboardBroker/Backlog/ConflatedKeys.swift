@@ -40,6 +40,8 @@ struct ConflatedKeys: ~Copyable {
     private static let freePlace: Place = -2
     private var first: Place = -1
     private var last: Place = -1
+    /// The last one of those that a search has found. They are older than all others.
+    private var lastFound: Place = -1
     private(set) var count = 0
     /// How many of them come before `synced`.
     private(set) var awaitedCount = 0
@@ -142,9 +144,20 @@ struct ConflatedKeys: ~Copyable {
         }
     }
 
+    /// Adds a key that isn't owed yet and was written before all others that are, but for those that were added like
+    /// this: it follows them.
+    mutating func insert(found owed: OwedKey) {
+        let behind = lastFound
+        let place = append(owed)
+        if behind >= 0 { self[place].event = self[behind].event }
+        move(place, behind: behind)
+        lastFound = place
+    }
+
     @inline(__always)
     mutating func renew(_ place: Place, revision: UInt64, event: UInt64) {
         (self[place].revision, self[place].event) = (revision, event)
+        if place == lastFound { lastFound = entries[Int(place)].previous }
         if place == last { return }
         unlink(place)
         link(place)
@@ -228,6 +241,7 @@ struct ConflatedKeys: ~Copyable {
 
     private mutating func unlink(_ place: Place) {
         let (previous, next) = (entries[Int(place)].previous, entries[Int(place)].next)
+        if place == lastFound { lastFound = previous }
         if previous >= 0 { entries[Int(previous)].next = next } else { first = next }
         if next >= 0 { entries[Int(next)].previous = previous } else { last = previous }
     }

@@ -32,8 +32,8 @@ extension Hub {
         _ news: borrowing WriteEvent, to subscription: SubscriptionHandle, isGated: Bool = false
     ) {
         if matching[subscription].backlog?.snapshot != nil {
-            if news.event != .emit { oweKey(news, to: subscription, isGated: isGated) }
-            return
+            guard news.event != .emit, isOwed(news, to: subscription) else { return }
+            return oweKey(news, to: subscription, isGated: isGated)
         }
         if news.event != .emit, matching[subscription].delivery == .all,
             !writeAwaited(before: news, of: subscription)

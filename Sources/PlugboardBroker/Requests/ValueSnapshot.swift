@@ -2,8 +2,8 @@
 // found, sorted and owed in steps, while the `subscribe` is put off. The subscription observes its keys already,
 // and is owed what is written meanwhile: each key once, as it is when its turn comes.
 //
-// What always holds between two steps: a key that has a value is owed, or was found and not written since, or is
-// still to be found.
+// What always holds between two steps: a key that has a value, and that the filter lets through, is owed, or was found
+// and not written since, or is still to be found.
 
 import PlugboardMemory
 import PlugboardWire
@@ -29,6 +29,7 @@ extension Hub {
         let (backlog, sessionBacklog) = openBacklog(of: subscription)
         sessionBacklog.owedCount -= backlog.keys.count
         requests.abandon(backlog.takeOut())
+        backlog.steps = 0
         beginSnapshot(of: subscription)
     }
 
@@ -48,7 +49,8 @@ extension Hub {
         backlog.keys.reserve(backlog.keys.count + snapshot.found.count)
         delivery.judge.beginExamining()
         let filter = matching[subscription].filter
-        var (owed, visits): ([OwedKey], Int) = ([], 0)
+        let before = backlog.keys.count
+        var visits = 0
         while visits < requests.visitsMax, !delivery.judge.hasExaminedEnough,
             let key = snapshot.found.popFirst(keyspace)
         {
@@ -56,16 +58,17 @@ extension Hub {
             let observable = key.observable
             // What was written since is owed, or gone.
             guard keyspace.contains(observable), keyspace[observable].hasValue,
-                keyspace[observable].revision == key.revision, owed.last?.observable != observable,
-                backlog.keys.find(observable) == nil
+                keyspace[observable].revision == key.revision, backlog.keys.find(observable) == nil
             else { continue }
             let value = keyspace.value(of: observable)
             if delivery.judge.concerns(.update, from: Span(), to: value, filter) {
-                owed.append(OwedKey(observable, revision: key.revision, .nothing))
+                matching.reach.retain(observable)
+                backlog.keys.insert(found: OwedKey(observable, revision: key.revision, .nothing))
             }
         }
         insight.count(steps: visits * Cost.visit)
-        owe(older: owed, to: subscription)
+        openBacklog(of: subscription).sessionBacklog.owedCount += backlog.keys.count - before
+        checkOwed(to: matching[subscription].session)
         return snapshot.found.isEmpty
     }
 }

@@ -51,7 +51,8 @@ public enum MergePatch {
         }
         for (index, change) in changes.members.enumerated() {
             let isShadowed = changes.last(named: change.name.bytes(of: patch), in: patch) != index
-            if isShadowed || isNull(change.value.bytes(of: patch)) || existing?.last[index] != nil { continue }
+            let isThere = existing?.last[index] != nil
+            if isShadowed || isThere || isNull(change.value.bytes(of: patch)) { continue }
             begin(change.name, patch, &buffer)
             appendValue(of: change, nil, &buffer)
         }
