@@ -67,4 +67,22 @@ struct MergePatchTests {
         let members = (0..<20_000).map { "\"k\($0)\":\($0)" }.joined(separator: ",")
         #expect(merged("{\(members)}", "{\(members)}") == "{\(members)}")
     }
+
+    @Test("what is made for a patch is as large as what there is, however often a name occurs")
+    func repeatedObjects() {
+        let objects = String(repeating: #""a":{},"#, count: 100_000)
+        let changes = (0..<60_000).map { "\"k\($0)\":\($0)" }.joined(separator: ",")
+        let target = #"{\#(objects)"a":{"c":2}}"#
+        #expect(merged(target, #"{"a":{\#(changes)}}"#) == #"{"a":{"c":2,\#(changes)}}"#)
+    }
+
+    @Test("among many names, too, each is found as it is spelled, and the last one of a name counts")
+    func manySpellings() {
+        let others = (0..<20).map { #""k\#($0)":{"x":1}"# }.joined(separator: ",")
+        let patch = #"{\#(others),"\u006b3":{"y":2},"k4":null}"#
+        let result = merged(#"{"k3":{"a":0},"\u006b\u0034":1,"k3":{"z":{}}}"#, patch)
+        #expect(result.hasPrefix(#"{"k3":{"z":{},"y":2},"k0":{"x":1}"#))
+        #expect(result.hasSuffix(#""k19":{"x":1}}"#))
+        #expect(!result.contains("k4") && !result.contains(#"\u006b"#))
+    }
 }

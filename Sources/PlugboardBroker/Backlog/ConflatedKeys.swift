@@ -157,8 +157,7 @@ struct ConflatedKeys: ~Copyable {
     @inline(__always)
     mutating func renew(_ place: Place, revision: UInt64, event: UInt64) {
         (self[place].revision, self[place].event) = (revision, event)
-        if place == lastFound { lastFound = entries[Int(place)].previous }
-        if place == last { return }
+        if place == last, place != lastFound { return }
         unlink(place)
         link(place)
     }

@@ -11,7 +11,7 @@ public enum MergePatch {
     public static func apply(_ patch: Span<UInt8>, to target: Span<UInt8>, into buffer: inout ByteBuffer) {
         var scanner = JSONScanner(patch)
         scanner.skipWhitespace()
-        // The scanner has accepted these bytes, so nothing fails.
+        // What is no object takes the value's place.
         guard let changes = try? Changes(&scanner, of: patch) else {
             let place = (try? JSONScanner.validate(patch)) ?? .none
             return buffer.append(place.bytes(of: patch))
@@ -121,14 +121,14 @@ private final class Existing {
     }
 
     private(set) var members: [Member] = []
-    /// For each change the last member that has its name; nil if there is none.
-    private(set) var last: [Int?]
+    /// The last member with the name of a change, for those that are there. A value may have very many objects of one
+    /// name, and a patch of very many members for them.
+    private(set) var last: [Int: Int] = [:]
 
     /// Reads the object that begins here, and moves past it. Throws if none does.
     init(
         _ scanner: inout JSONScanner, of target: Span<UInt8>, _ changes: Changes, _ patch: Span<UInt8>
     ) throws(JSONFailure) {
-        last = Array(repeating: nil, count: changes.members.count)
         try scanner.readMembers { name, scanner throws(JSONFailure) in
             let start = scanner.position
             let change = changes.last(named: name.bytes(of: target), in: patch)

@@ -14,9 +14,11 @@ enum PartPlace {
     static func find(_ pointer: Span<UInt8>, in value: Span<UInt8>) throws(Refusal) -> PartPlace {
         var scanner = JSONScanner(value)
         scanner.skipWhitespace()
-        // The scanner has accepted these bytes, so nothing fails.
-        let end = try? follow(pointer, from: 0, &scanner, in: value)
-        guard let end, let rest = end.rest else { return .part(end?.place ?? ByteRange(0, value.count)) }
+        // The scanner has accepted these bytes, so this doesn't fail.
+        guard let end = try? follow(pointer, from: 0, &scanner, in: value) else {
+            throw noPart(Span(), value)
+        }
+        guard let rest = end.rest else { return .part(end.place) }
         if end.isObject { return .lacking(object: end.place, rest: rest) }
         throw noPart(pointer[..<rest], end.place.bytes(of: value))
     }
