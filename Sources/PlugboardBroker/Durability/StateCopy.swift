@@ -12,23 +12,25 @@ struct StateCopy: ~Copyable {
     private let values: CarriedValues
     /// All keys up to this one were copied; empty at the beginning.
     private var last = ByteBuffer()
-    /// A bit for each slot whose key was copied before its turn, or had no value at the beginning.
-    private var early = List<UInt64>()
+    /// The revision of the moment. A newer value isn't part of the snapshot: the one before it was copied early.
+    private let revision: UInt64
 
-    init(_ snapshot: consuming StateSnapshot, of journal: JournalWriter, _ values: CarriedValues) {
+    init(
+        _ snapshot: consuming StateSnapshot, of journal: JournalWriter, _ values: CarriedValues,
+        at revision: UInt64
+    ) {
         self.snapshot = snapshot
         self.journal = journal
         self.values = values
+        self.revision = revision
     }
 
     /// A key's value is about to change.
     mutating func copyBefore(
         of observable: ObservableHandle, _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines
     ) {
-        if keyspace[observable].isReserved || isEarly(observable) { return }
         if !last.isEmpty, !KeyOrder.precedes(last.bytes, keyspace[observable].key) { return }
-        markEarly(observable)
-        if keyspace[observable].hasValue { add(observable, keyspace, deadlines) }
+        add(observable, keyspace, deadlines)
     }
 
     /// So much waits to be written that no more should be copied now.
@@ -52,8 +54,7 @@ struct StateCopy: ~Copyable {
                 last.removeAll()
                 last.append(keyspace[observable].key)
             }
-            let isWanted = keyspace[observable].hasValue && !keyspace[observable].isReserved
-            if isWanted, !isEarly(observable) { add(observable, keyspace, deadlines) }
+            add(observable, keyspace, deadlines)
         }
         return true
     }
@@ -63,21 +64,13 @@ struct StateCopy: ~Copyable {
     consuming func end() { journal.end(snapshot) }
     consuming func abandon() { journal.abandon(snapshot) }
 
+    /// Adds the value of a key, unless it has none of the moment.
     private mutating func add(
         _ observable: ObservableHandle, _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines
     ) {
-        snapshot.append(values.commit(observable, keyspace, deadlines))
-    }
-
-    private func isEarly(_ observable: ObservableHandle) -> Bool {
-        let word = Int(observable.slot) >> 6
-        return word < early.count && early[word] >> UInt64(observable.slot & 63) & 1 == 1
-    }
-
-    private mutating func markEarly(_ observable: ObservableHandle) {
-        let word = Int(observable.slot) >> 6
-        while early.count <= word { early.append(0) }
-        early[word] |= 1 << UInt64(observable.slot & 63)
+        if values.includes(observable, keyspace, upTo: revision) {
+            snapshot.append(values.commit(observable, keyspace, deadlines))
+        }
     }
 }
 
@@ -89,7 +82,7 @@ extension Hub {
         guard let snapshot = journal.beginSnapshot(keys: keys, live: durability.records.liveBytes) else {
             return
         }
-        durability.begin(StateCopy(snapshot, of: journal, CarriedValues(time)))
+        durability.begin(StateCopy(snapshot, of: journal, CarriedValues(time), at: revision))
         goOnWithSnapshot(effort: 0)
     }
 

@@ -571,10 +571,16 @@ struct CarriedValues {
         var next = keyspace.first(from: Span())
         while let observable = next {
             next = keyspace.next(after: observable)
-            let isWanted = keyspace[observable].hasValue && keyspace[observable].revision <= revision
-            guard isWanted, !keyspace[observable].isReserved else { continue }
+            guard includes(observable, keyspace, upTo: revision) else { continue }
             try body(commit(observable, keyspace, deadlines))
         }
+    }
+
+    func includes(
+        _ observable: ObservableHandle, _ keyspace: borrowing Keyspace, upTo revision: UInt64
+    ) -> Bool {
+        keyspace[observable].hasValue && !keyspace[observable].isReserved
+            && keyspace[observable].revision <= revision
     }
 
     /// Gives each remembered write to `body`: those that a journal would have. The values of overwritten ones are
