@@ -28,10 +28,8 @@ struct Keyspace: ~Copyable {
     private(set) var all = Slab<Observable>()
     private var extras = Slab<KeyExtras>()
     private var order = KeyOrder()
-    /// Many keys come at once. Unless they come in order, they are sorted when all of them are there.
+    /// Many keys come at once. They are put in order when all of them are there.
     private var isLoading = false
-    private var isInOrder = true
-    private var newest = ObservableHandle.none
     /// How many searches for the nearest keys were made in this turn.
     private var searches = 0
 
@@ -177,15 +175,8 @@ struct Keyspace: ~Copyable {
         let height = order.nextHeight()
         let observable = all.insert(Observable(key: key, height: height, valueCount: valueCount))
         index.insert(hash, observable.slot, atOnce: isLoading)
-        if isLoading { load(observable) } else { order.insert(observable, in: &all) }
+        if !isLoading { order.insert(observable, in: &all) }
         return observable
-    }
-
-    private mutating func load(_ observable: ObservableHandle) {
-        guard isInOrder else { return }
-        isInOrder = newest == .none || KeyOrder.precedes(all[newest].key, all[observable].key)
-        newest = observable
-        if isInOrder { order.append(observable, in: &all) }
     }
 
     /// Removes a key that has no value and isn't remembered. Only `Matching.forget` knows whether it may go. While many
@@ -201,27 +192,14 @@ struct Keyspace: ~Copyable {
 
     /// Begins to take in very many keys into the empty table. Until `endRestoring`, nothing is removed and
     /// the order of keys can't be used.
-    mutating func beginLoading() {
-        isLoading = true
-        order.beginFilling()
-    }
+    mutating func beginLoading() { isLoading = true }
 
     private mutating func endLoading() {
-        if !isInOrder { sort() }
-        order.endFilling(in: &all)
-        (isLoading, isInOrder, newest) = (false, true, .none)
+        order.fill(&all)
+        isLoading = false
         var unneeded: [ObservableHandle] = []
         all.forEach { if !all[$0].isNeeded { unneeded.append($0) } }
         for observable in unneeded { remove(observable) }
-    }
-
-    private mutating func sort() {
-        var keys: [OrderedKey] = []
-        keys.reserveCapacity(all.count)
-        all.forEach { keys.append(OrderedKey($0, all[$0].key)) }
-        keys.sort { $0.precedes($1) ?? KeyOrder.precedes(all[$0.observable].key, all[$1.observable].key) }
-        order.beginFilling()
-        for key in keys { order.append(key.observable, in: &all) }
     }
 
     /// Gives back the memory of keys that are gone. Looks at `visits` of their places, and returns whether it is done.
