@@ -13,7 +13,8 @@ struct Calls: ~Copyable {
     private var lastNumber: UInt64 = 0
     private(set) var asked = AskedClients()
     private(set) var counts = CallCounts()
-    var held = HeldCalls()
+    /// How much waits for plugins to serve it; 0 if nothing does.
+    private(set) var heldBytes = 0
 
     // MARK: Services
 
@@ -75,8 +76,22 @@ struct Calls: ~Copyable {
         calls[call.number] = call
         counts.countAsked()
         asked.set(sessions[call.server].client, for: call.number)
-        sessions[call.caller].makeCalls().add(call, as: .caller)
-        sessions[call.server].makeCalls().add(call, as: .server)
+        sessions[call.caller].makeCalls().made[call.number] = call
+        sessions[call.server].makeCalls().toAnswer[call.number] = call
+    }
+
+    /// A call waits until a plugin serves it.
+    mutating func hold(_ call: PendingCall, _ value: [UInt8], for plugin: SupervisedPlugin) {
+        call.held = (plugin, value)
+        plugin.heldCalls[call.number] = call
+        heldBytes += call.heldBytes
+    }
+
+    /// A call waits no more. Returns the plugin and the value of the call, if it did.
+    mutating func endHolding(_ call: PendingCall) -> (plugin: SupervisedPlugin, value: [UInt8])? {
+        heldBytes -= call.heldBytes
+        call.held?.plugin.heldCalls[call.number] = nil
+        return call.held.take()
     }
 
     mutating func countEnd(of call: PendingCall, isAnswer: Bool, at now: UInt64) {
@@ -92,15 +107,21 @@ struct Calls: ~Copyable {
 
     mutating func move(_ call: PendingCall, to server: SessionHandle, _ sessions: inout SessionTable) {
         asked.set(sessions[server].client, for: call.number)
-        sessions[call.server].remove(call, as: .server)
+        removeFromServer(call, &sessions)
         call.server = server
-        sessions[server].makeCalls().add(call, as: .server)
+        sessions[server].makeCalls().toAnswer[call.number] = call
     }
 
     mutating func remove(_ call: PendingCall, _ sessions: inout SessionTable) {
         calls[call.number] = nil
-        sessions[call.caller].remove(call, as: .caller)
-        sessions[call.server].remove(call, as: .server)
+        sessions[call.caller].calls?.made[call.number] = nil
+        sessions[call.caller].dropEmptyCalls()
+        removeFromServer(call, &sessions)
+    }
+
+    private func removeFromServer(_ call: PendingCall, _ sessions: inout SessionTable) {
+        sessions[call.server].calls?.toAnswer[call.number] = nil
+        sessions[call.server].dropEmptyCalls()
     }
 }
 
@@ -114,9 +135,9 @@ extension Calls: Checked {
             let (caller, server) = (call.caller, call.server)
             let areThere = sessions.contains(caller) && sessions.contains(server)
             try Self.always.hold("who calls and who answers is there", areThere, of: name)
-            let isMade = sessions[caller].calls?.has(call, as: .caller) ?? false
+            let isMade = sessions[caller].calls?.made[number] === call
             try Self.always.hold("its caller knows it", isMade, of: name)
-            let isAsked = sessions[server].calls?.has(call, as: .server) ?? false
+            let isAsked = sessions[server].calls?.toAnswer[number] === call
             try Self.always.hold("its server knows it", isAsked, of: name)
             let end = call.deadline.flatMap { deadlines.deadline(of: $0) }
             try Self.always.hold("a call ends in time", end == .call(number), of: name)
@@ -128,19 +149,37 @@ extension Calls: Checked {
         }
         try Self.always.agree("callers know no others", calls.count, made)
         try Self.always.agree("servers know no others", calls.count, toAnswer)
-        try held.checkInvariants(self, sessions)
+        try checkHeld(sessions)
         try checkServices(sessions)
+    }
+
+    private func checkHeld(_ sessions: borrowing SessionTable) throws(BrokenInvariant) {
+        var size = 0
+        var counts: [ObjectIdentifier: (plugin: SupervisedPlugin, count: Int)] = [:]
+        for (number, call) in calls {
+            guard let plugin = call.held?.plugin else { continue }
+            size += call.heldBytes
+            counts[ObjectIdentifier(plugin), default: (plugin, 0)].count += 1
+            let waits = sessions[call.server].grant?.isSupervisor == true
+            try Self.always.hold("a held call waits with the supervisor", waits, of: "call \(number)")
+            let isKnown = plugin.heldCalls[number] === call
+            try Self.always.hold("a plugin knows the calls that wait for it", isKnown, of: plugin.name)
+        }
+        try Self.always.agree("it counts the bytes of held calls", heldBytes, size)
+        for (plugin, count) in counts.values {
+            try Self.always.agree("no other calls wait", plugin.heldCalls.count, count, of: plugin.name)
+        }
     }
 
     private func checkServices(_ sessions: borrowing SessionTable) throws(BrokenInvariant) {
         var (known, inLine, listed) = (0, 0, 0)
         for session in sessions.handles {
             guard let calls = sessions[session].calls else { continue }
-            for (place, service) in calls.services.enumerated() {
+            for service in calls.services {
                 known += 1
                 let pattern = service.pattern.span
-                let isItsOwn = service.session == session && service.place == place
-                try Self.always.hold("a service knows its place", isItsOwn, of: String(pattern))
+                let isItsOwn = service.session == session
+                try Self.always.hold("a service is its client's", isItsOwn, of: String(pattern))
                 let first = self.service(at: pattern)
                 let isInLine = first?.spares.contains { $0 === service } == true
                 let isFound = service.isSpare ? isInLine : first === service
@@ -164,7 +203,6 @@ extension Calls: Checked {
 final class Service {
     private let text: [UInt8]
     let session: SessionHandle
-    var place = 0
     /// It stands in line, and gets no calls yet.
     var isSpare = false
     /// Who takes over when it ends, the first one first.
@@ -198,35 +236,16 @@ final class Service {
 
 final class SessionCalls {
     private(set) var services: [Service] = []
-    /// The calls without an answer yet, for each role that it has in them.
-    private var calls: InlineArray<2, [PendingCall]> = [[], []]
+    /// The calls without an answer yet, by their numbers: those that it made, and those that it has to answer.
+    var made: [UInt64: PendingCall] = [:]
+    var toAnswer: [UInt64: PendingCall] = [:]
 
-    var made: [PendingCall] { calls[CallRole.caller.rawValue] }
-    var toAnswer: [PendingCall] { calls[CallRole.server.rawValue] }
     var isEmpty: Bool { services.isEmpty && made.isEmpty && toAnswer.isEmpty }
 
-    func add(_ service: Service) {
-        service.place = services.count
-        services.append(service)
-    }
+    func add(_ service: Service) { services.append(service) }
 
     func remove(_ service: Service) {
-        services.removeSwapping(at: service.place) { $0.place = $1 }
-    }
-
-    func add(_ call: PendingCall, as role: CallRole) {
-        call.places[role.rawValue] = calls[role.rawValue].count
-        calls[role.rawValue].append(call)
-    }
-
-    func remove(_ call: PendingCall, as role: CallRole) {
-        let role = role.rawValue
-        calls[role].removeSwapping(at: call.places[role]) { $0.places[role] = $1 }
-    }
-
-    func has(_ call: PendingCall, as role: CallRole) -> Bool {
-        let (calls, place) = (calls[role.rawValue], call.places[role.rawValue])
-        return calls.indices.contains(place) && calls[place] === call
+        if let place = services.lastIndex(where: { $0 === service }) { services.remove(at: place) }
     }
 
     /// Perhaps a client's connection stayed open only for a call or a service that has just ended.
@@ -237,17 +256,9 @@ final class SessionCalls {
     }
 }
 
-/// What a client has to do with a call. One that calls itself has both roles.
-enum CallRole: Int { case caller, server }
-
-extension Array {
-    /// Removes the element at `place`. The last one moves there, and `move` notes that.
-    fileprivate mutating func removeSwapping(at place: Int, _ move: (Element, Int) -> Void) {
-        let last = removeLast()
-        guard place < count else { return }
-        self[place] = last
-        move(last, place)
-    }
+extension Dictionary where Value == PendingCall {
+    /// In the order of the calls.
+    var inOrder: [PendingCall] { values.sorted { $0.number < $1.number } }
 }
 
 // Which clients the latest calls were sent to. With this, a late answer is told from an answer that nobody

@@ -21,8 +21,8 @@ final class PendingCall {
     var service: Service?
     let start: UInt64
     var deadline: DeadlineTicket?
-    /// Where it stands among the calls of the client that has a role in it.
-    var places: InlineArray<2, Int> = [0, 0]
+    /// The plugin for which it waits because that is starting, and its value, empty if it has none.
+    var held: (plugin: SupervisedPlugin, value: [UInt8])?
 
     init(
         _ asked: AskedRequest, number: UInt64, line: UInt64, timeout: UInt32, at start: UInt64,
@@ -48,6 +48,10 @@ final class PendingCall {
         let passed = (now - min(now, start)) / 1_000_000
         timeLeft = UInt64(timeout) - min(UInt64(timeout) - 1, passed)
     }
+
+    /// What it takes up while it waits for a plugin.
+    var heldBytes: Int { held.map { key.count + $0.value.count } ?? 0 }
+    static let heldBytesMax = 16_777_216
 
     /// How many bytes the line of a call or an answer may have besides its value.
     static let wrappingBytes = 1_024
@@ -106,67 +110,6 @@ enum CallOutcome: Equatable {
         case .answered: "answered"
         case .failed: "failed"
         case .abandoned: "abandoned"
-        }
-    }
-}
-
-// Calls that wait for a plugin to serve their key, because the plugin is starting. Owned by `Calls`. What
-// always holds: a held call is in progress, its server is the supervisor's client, and its plugin counts it.
-
-struct HeldCalls {
-    static let bytesMax = 16_777_216
-
-    struct Held {
-        let call: PendingCall
-        /// Empty if the call has none.
-        let value: [UInt8]
-        let plugin: SupervisedPlugin
-
-        var bytes: Int { call.key.count + value.count }
-    }
-
-    private var held: [UInt64: Held] = [:]
-    private(set) var bytes = 0
-
-    var isEmpty: Bool { held.isEmpty }
-
-    /// In the order of the calls.
-    var all: [Held] { held.values.sorted { $0.call.number < $1.call.number } }
-
-    func plugin(of number: UInt64) -> SupervisedPlugin? { held[number]?.plugin }
-
-    mutating func add(_ call: Held) {
-        held[call.call.number] = call
-        bytes += call.bytes
-        call.plugin.heldCalls += 1
-    }
-
-    /// Removes a call if it is held, and returns the plugin for which it waited.
-    mutating func remove(_ number: UInt64) -> SupervisedPlugin? {
-        guard let call = held.removeValue(forKey: number) else { return nil }
-        bytes -= call.bytes
-        call.plugin.heldCalls -= 1
-        return call.plugin
-    }
-}
-
-extension HeldCalls: Checked {
-    func checkInvariants(
-        _ calls: borrowing Calls, _ sessions: borrowing SessionTable
-    ) throws(BrokenInvariant) {
-        var size = 0
-        var counts: [ObjectIdentifier: (plugin: SupervisedPlugin, count: Int)] = [:]
-        for (number, call) in held {
-            size += call.bytes
-            counts[ObjectIdentifier(call.plugin), default: (call.plugin, 0)].count += 1
-            let server = calls.find(number)?.server
-            try Self.always.hold("a held call is under way", server != nil, of: "call \(number)")
-            let waits = server.map { sessions[$0].grant?.isSupervisor == true } ?? false
-            try Self.always.hold("a held call waits with the supervisor", waits, of: "call \(number)")
-        }
-        try Self.always.agree("its bytes are those of its calls", bytes, size)
-        for (plugin, count) in counts.values {
-            try Self.always.agree("a plugin counts its calls", plugin.heldCalls, count, of: plugin.name)
         }
     }
 }

@@ -176,11 +176,6 @@ struct Session: ~Copyable, Checked {
         if calls?.isEmpty == true { calls = nil }
     }
 
-    mutating func remove(_ call: PendingCall, as role: CallRole) {
-        calls?.remove(call, as: role)
-        dropEmptyCalls()
-    }
-
     mutating func makeLease(_ keyspace: inout Keyspace) -> LeaseHandle {
         if let lease { return lease }
         let made = keyspace.lifetimes.leases.insert(SessionLease())

@@ -9,23 +9,20 @@ extension Hub {
     // MARK: Calls
 
     mutating func leaveCalls(of session: SessionHandle) {
-        end(sessions[session].calls?.made.reversed() ?? [], nil)
+        end(sessions[session].calls?.made.inOrder.reversed() ?? [], nil)
         endServing(of: session)
     }
 
     mutating func endLate(_ number: UInt64) {
         guard let call = calls.find(number) else { return }
         call.deadline = nil
-        let plugin = calls.held.plugin(of: number)
-        let what = plugin.map { "the plugin \"\($0.name)\" didn't serve it" } ?? "no answer came"
+        let what = call.held.map { "the plugin \"\($0.plugin.name)\" didn't serve it" } ?? "no answer came"
         end([call], Refusal(.timeout, "\(what) within \(call.timeout) ms"))
     }
 
     private mutating func endHeld(for plugin: SupervisedPlugin) {
-        guard plugin.heldCalls > 0 else { return }
         let what = plugin.isExpected ? "may not any more" : "isn't running"
-        let held = calls.held.all.filter { $0.plugin === plugin }.map(\.call)
-        let unserved = held.filter { !plugin.willServe($0.key.span) }
+        let unserved = plugin.heldCalls.inOrder.filter { !plugin.willServe($0.key.span) }
         end(unserved, Refusal(.noProvider, "the plugin \"\(plugin.name)\" that would serve it \(what)"))
     }
 
@@ -49,7 +46,7 @@ extension Hub {
         calls.countEnd(of: call, isAnswer: outcome == .answered, at: deadlines.now)
         traceEvent(of: call, outcome)
         if let deadline = call.deadline { deadlines.cancel(deadline) }
-        if let plugin = calls.held.remove(call.number) { weigh(plugin) }
+        if let held = calls.endHolding(call) { weigh(held.plugin) }
         calls.remove(call, &sessions)
         SessionCalls.touchIfIdle(for: call.server, &sessions, &delivery)
     }

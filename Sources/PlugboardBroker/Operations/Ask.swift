@@ -77,24 +77,21 @@ extension Hub {
         _ asked: AskedRequest, for plugin: SupervisedPlugin, of reporter: SessionHandle
     ) throws(Refusal) {
         let bytes = asked.request.value.count + PendingCall.wrappingBytes
-        guard calls.held.bytes + bytes <= HeldCalls.bytesMax else {
+        guard calls.heldBytes + bytes <= PendingCall.heldBytesMax else {
             throw Refusal(.limit, "too much waits for plugins to be started", hint: "try again later")
         }
         try PendingCall.checkRoom(for: asked.request, from: sessions[asked.session], to: sessions[reporter])
         let call = begin(asked, to: reporter)
-        calls.held.add(HeldCalls.Held(call: call, value: Array(value(of: asked)), plugin: plugin))
+        calls.hold(call, Array(value(of: asked)), for: plugin)
         traceEvent(of: call, .held)
         weigh(plugin)
     }
 
     /// Somebody serves more keys than before. Sends the held calls of these keys.
     private mutating func askHeld() {
-        for held in calls.held.all {
-            let call = held.call
-            guard let service = server(of: call.key.span), let plugin = calls.held.remove(call.number) else {
-                continue
-            }
-            weigh(plugin)
+        for call in supervision.heldCalls {
+            guard let service = server(of: call.key.span), let held = calls.endHolding(call) else { continue }
+            weigh(held.plugin)
             let reporter = call.server
             calls.move(call, to: service.session, &sessions)
             call.shortenTimeLeft(until: deadlines.now)
@@ -172,7 +169,7 @@ extension Hub {
         }
         account.used.subscriptions += 1
         replyServed(asked, waits: other != nil)
-        if !calls.held.isEmpty { askHeld() }
+        if calls.heldBytes > 0 { askHeld() }
     }
 
     mutating func unserve(_ asked: AskedRequest) throws(Refusal) {
@@ -187,8 +184,7 @@ extension Hub {
     mutating func endServing(of session: SessionHandle) {
         while let service = sessions[session].calls?.services.last { end(service) }
         // Callers are told in the order of their calls.
-        let unanswered = sessions[session].calls?.toAnswer.sorted { $0.number < $1.number }
-        end(unanswered ?? [], .providerGone)
+        end(sessions[session].calls?.toAnswer.inOrder ?? [], .providerGone)
     }
 
     mutating func endForbidden(of session: SessionHandle) {
@@ -197,8 +193,8 @@ extension Hub {
             end(service)
         }
         guard let calls = sessions[session].calls else { return }
-        let made = calls.made.filter { !sessions[session].authorize(.call, $0.key.span) }
-        let toAnswer = calls.toAnswer.filter { !sessions[session].authorize(.serve, $0.key.span) }
+        let made = calls.made.inOrder.filter { !sessions[session].authorize(.call, $0.key.span) }
+        let toAnswer = calls.toAnswer.inOrder.filter { !sessions[session].authorize(.serve, $0.key.span) }
         end(made, Refusal(.forbidden, "the policy does not let this client call it any more"))
         end(toAnswer, Refusal(.providerGone, "its server may not answer it any more"))
     }

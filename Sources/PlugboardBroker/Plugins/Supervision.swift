@@ -17,7 +17,8 @@ final class SupervisedPlugin {
     fileprivate private(set) var may: ActionPatterns?
     /// Whether it runs or will start by itself: it is not broken, stopped or ended.
     fileprivate(set) var isExpected = false
-    var heldCalls = 0
+    /// The calls that wait for it, because it is starting, by their numbers.
+    var heldCalls: [UInt64: PendingCall] = [:]
     /// The demand for it; nil if it isn't started on demand.
     fileprivate(set) var demand: Demand?
     /// The supervisor's last report about it, as JSON with the members that a broker applies.
@@ -29,7 +30,7 @@ final class SupervisedPlugin {
         self.number = number
     }
 
-    var isNeeded: Bool { heldCalls > 0 || (demand?.observers ?? 0) > 0 }
+    var isNeeded: Bool { !heldCalls.isEmpty || (demand?.observers ?? 0) > 0 }
 
     /// Whether it declares that it serves a key, and is expected to run.
     func willServe(_ key: Span<UInt8>) -> Bool {
@@ -76,6 +77,11 @@ struct Supervision: ~Copyable, Checked {
     }
 
     var reports: [[UInt8]] { plugins.map(\.report) }
+
+    /// All calls that wait for plugins, in their order.
+    var heldCalls: [PendingCall] {
+        plugins.flatMap(\.heldCalls.values).sorted { $0.number < $1.number }
+    }
 
     var onDemand: [SupervisedPlugin] { plugins.filter { $0.demand != nil } }
 
