@@ -222,8 +222,10 @@ extension Hub {
     mutating func end(_ subscription: SubscriptionHandle) {
         insight.count(steps: Cost.subscription)
         updateDemand(of: subscription, -1)
-        if matching[subscription].isTracer, let ticket = insight.tracing.remove(subscription) {
-            deadlines.cancel(ticket)
+        if matching[subscription].isTracer {
+            let (ticket, visits) = insight.tracing.remove(subscription)
+            if let ticket { deadlines.cancel(ticket) }
+            insight.count(steps: visits)
         }
         writeOff(subscription)
         let session = matching[subscription].session

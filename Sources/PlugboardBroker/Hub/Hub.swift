@@ -180,7 +180,6 @@ struct Hub: ~Copyable {
             tellOrQueue(gap, to: subscription)
             insight.count(steps: Cost.gap)
         }
-        insight.tracing.forgetToldGaps()
     }
 
     mutating func endTurn() {

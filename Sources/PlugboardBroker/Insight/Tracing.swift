@@ -33,16 +33,16 @@ struct Tracing: ~Copyable {
         fileprivate var isCall = false
     }
 
-    private var limitedCount = 0
+    /// Those that are told so much in a time.
+    private(set) var limited: [Tracer] = []
     /// How many tracers don't rest, and how many of these want writes.
     private var awakeCount = 0
     private var awakeForWritesCount = 0
     private var tracers: [SubscriptionHandle: Tracer] = [:]
     private let tree = PatternTree<Tracer>()
     private(set) var found: [Tracer] = []
-    /// Tracers that have a gap, or had one, in the order in which they are told, and how many of them were told.
-    private var withGap: [Tracer] = []
-    private var toldGaps = 0
+    /// Tracers that have a gap, or had one, in the order in which they are told.
+    private var withGap: ArraySlice<Tracer> = []
     private var searches: UInt64 = 0
     private let source: TimeSource
     private var text = ByteBuffer()
@@ -56,12 +56,9 @@ struct Tracing: ~Copyable {
     }
 
     mutating func add(_ tracer: Tracer) {
-        for pattern in tracer.patterns {
-            let (node, index) = tree.insert(pattern.span, tracer)
-            tracer.standing.append(TracerPlace(node: node, index: index))
-        }
+        for pattern in tracer.patterns { _ = tree.insert(pattern.span, tracer) }
         tracers[tracer.subscription] = tracer
-        if tracer.limit != nil { limitedCount += 1 }
+        if tracer.limit != nil { limited.append(tracer) }
         countAwake(tracer, 1)
     }
 
@@ -74,18 +71,23 @@ struct Tracing: ~Copyable {
         if !tracer.onlyCalls { awakeForWritesCount += difference }
     }
 
-    /// Returns the deadline of its rest, for the caller to cancel.
-    mutating func remove(_ subscription: SubscriptionHandle) -> DeadlineTicket? {
-        guard let tracer = tracers.removeValue(forKey: subscription) else { return nil }
-        while let place = tracer.standing.popLast() {
-            guard let moved = tree.remove(at: place.index, from: place.node) else { continue }
-            moved.setPlace(place.node, from: place.node.entries.count, to: place.index)
+    /// Returns the deadline of its rest, for the caller to cancel, and the cost in visits: it is looked for among
+    /// those with the same patterns, as a write looks for all of them.
+    mutating func remove(_ subscription: SubscriptionHandle) -> (ticket: DeadlineTicket?, visits: Int) {
+        guard let tracer = tracers.removeValue(forKey: subscription) else { return (nil, 0) }
+        var visits = limited.count
+        for pattern in tracer.patterns {
+            guard let node = tree.node(of: pattern.span),
+                let place = node.entries.lastIndex(where: { $0 === tracer })
+            else { continue }
+            visits += node.entries.count - place
+            tree.remove(at: place, from: node)
         }
         tracer.gap = nil
-        if tracer.limit != nil { limitedCount -= 1 }
+        if tracer.limit != nil { limited.removeAll { $0 === tracer } }
         if !tracer.isResting { countAwake(tracer, -1) }
         if tracers.isEmpty { removeAll() }
-        return tracer.limit?.ticket
+        return (tracer.limit?.ticket, visits)
     }
 
     mutating func wake(_ subscription: SubscriptionHandle) {
@@ -95,8 +97,6 @@ struct Tracing: ~Copyable {
     }
 
     func patterns(of subscription: SubscriptionHandle) -> [[UInt8]] { tracers[subscription]?.patterns ?? [] }
-
-    var limited: [Tracer] { limitedCount == 0 ? [] : tracers.values.filter { $0.limit != nil } }
 
     /// Finds the tracers that want a write or a call of a key, each once. Returns the cost in visits.
     mutating func find(_ key: Span<UInt8>, isCall: Bool, _ sessions: borrowing SessionTable) -> Int {
@@ -132,7 +132,7 @@ struct Tracing: ~Copyable {
         for tracer in found where !tracer.isResting {
             isWanted = true
             // One tracer is enough, unless each has to count the write.
-            if !isFull, limitedCount == 0 { break }
+            if !isFull, limited.isEmpty { break }
             if isFull { drop(revision, for: tracer) } else { countEvent(for: tracer) }
         }
         return isWanted && !isFull
@@ -226,18 +226,11 @@ struct Tracing: ~Copyable {
     var hasGaps: Bool { !withGap.isEmpty }
 
     mutating func takeGap() -> (gap: LostRange, subscription: SubscriptionHandle)? {
-        while toldGaps < withGap.count {
-            let tracer = withGap[toldGaps]
-            toldGaps += 1
+        while let tracer = withGap.popFirst() {
             tracer.isListed = false
             if let gap = tracer.gap.take() { return (gap, tracer.subscription) }
         }
         return nil
-    }
-
-    mutating func forgetToldGaps() {
-        withGap.removeFirst(toldGaps)
-        toldGaps = 0
     }
 
     mutating func removeAll() {
@@ -267,16 +260,17 @@ extension Tracing: Checked {
             try Self.always.hold("it knows whose who traces is", isIts)
             let isEnding = tracer.limit?.ticket != nil
             try Self.always.agree("who rests has a deadline", tracer.isResting, isEnding)
-            for place in tracer.standing {
-                let entries = place.node.entries
-                let stands = place.index < entries.count && entries[place.index] === tracer
-                try Self.always.hold("each pattern stands in the tree", stands)
+            for pattern in tracer.patterns {
+                let stands = tree.node(of: pattern.span)?.entries.count { $0 === tracer } ?? 0
+                try Self.always.agree("each pattern stands in the tree", stands, 1)
                 standing += 1
             }
         }
         try Self.always.agree("nobody stands in the tree who is gone", try tree.checkInvariants(), standing)
         try checkGaps()
-        try Self.always.agree("it counts those with a limit", limitedCount, limited.count)
+        let isKnown = limited.allSatisfy { $0.limit != nil && tracers[$0.subscription] === $0 }
+        try Self.always.hold("who has a limit is there", isKnown)
+        try Self.always.agree("all with a limit", limited.count, tracers.values.count { $0.limit != nil })
         let found = matching.handles.count { matching[$0].isTracer }
         try Self.always.agree("it knows all who trace", tracers.count, found)
     }
@@ -297,7 +291,6 @@ final class Tracer {
     let subscription: SubscriptionHandle
     let session: SessionHandle
     let patterns: [[UInt8]]
-    var standing: [TracerPlace] = []
     /// The last search that found it. It may have several matching patterns.
     var lastSearch: UInt64 = 0
     var limit: TraceLimit?
@@ -323,19 +316,6 @@ final class Tracer {
     var isResting: Bool { limit?.isReached == true }
 
     func isTold(_ place: Int) -> Bool { limit?.told.contains(place) != false }
-
-    /// Another entry of the tree was removed, so one of its own has moved.
-    func setPlace(_ node: PatternNode<Tracer>, from last: Int, to index: Int) {
-        for place in standing.indices where standing[place].node === node && standing[place].index == last {
-            standing[place].index = index
-            return
-        }
-    }
-}
-
-struct TracerPlace {
-    unowned let node: PatternNode<Tracer>
-    var index: Int
 }
 
 // How many events a tracer gets in a time. After that it rests until the time is over. While all tracers
