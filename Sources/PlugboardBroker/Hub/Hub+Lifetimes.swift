@@ -163,17 +163,11 @@ extension Hub {
 
     /// Ends an expired value now; if very many expire at once, its turn would come later. Returns whether it
     /// has expired, even if the journal has no room for that yet.
-    private mutating func endExpired(_ observable: ObservableHandle) -> Bool {
+    @discardableResult
+    mutating func endExpired(_ observable: ObservableHandle) -> Bool {
         guard deadlines.isOver(keyspace.bond(of: observable)) else { return false }
         if durability.records.hasOwnRoom { self.end(observable, .expired) }
         return true
-    }
-
-    /// Ends those whose time is over that a search has passed by: what it finds is then all there is.
-    mutating func endFound() {
-        while let observable = requests.nextExpired() {
-            if keyspace.contains(observable) { _ = endExpired(observable) }
-        }
     }
 
     private mutating func end(_ observable: ObservableHandle, _ reason: EventReason) {

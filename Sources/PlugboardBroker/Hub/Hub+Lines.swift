@@ -152,9 +152,7 @@ extension Hub {
         forgetAbandoned()
         var first: DeferredRequest?
         while let walk = requests.next() {
-            let isDone = goOn(with: walk)
-            endFound()
-            if isDone { finish(walk) } else { requests.wait(walk) }
+            if goOn(with: walk) { finish(walk) } else { requests.wait(walk) }
             if hasDoneEnough || first === walk { return }
             if first == nil { first = walk }
         }
@@ -174,34 +172,15 @@ extension Hub {
         insight.count(steps: count * Cost.visit)
     }
 
-    /// The keys that a search finds; nil if others can't wait that long. Then the request is put off and
-    /// executed again later, so it must not have changed anything yet.
-    mutating func look(for asked: AskedRequest, _ search: consuming KeySearch) -> [ObservableHandle]? {
-        if case .keys(let search)? = requests.finished?.work {
-            return search.present(in: keyspace, deadlines)
-        }
-        if goOn(with: &search) { return search.present(in: keyspace, deadlines) }
-        requests.putOff(asked, .keys(search), &sessions)
-        return nil
-    }
-
-    /// Goes on with a request for a slice. Returns whether it can be executed now.
+    /// Goes on with a request for a slice. Returns whether it can be answered now.
     private mutating func goOn(with walk: DeferredRequest) -> Bool {
         switch walk.work {
         case .keys(var search):
             let isDone = goOn(with: &search)
             walk.work = .keys(search)
             return isDone
-        case .snapshot(let subscription): return goOnWithSnapshot(of: subscription)
+        case .snapshot(let subscription, _): return goOnWithSnapshot(of: subscription)
         }
-    }
-
-    mutating func goOn(with search: inout KeySearch) -> Bool {
-        var visits = requests.visitsMax
-        let isDone = search.goOn(keyspace, deadlines, &visits)
-        requests.add(expired: search.takeExpired())
-        insight.count(steps: (requests.visitsMax - visits) * Cost.visit)
-        return isDone
     }
 
     private mutating func finish(_ walk: DeferredRequest) {
@@ -209,9 +188,15 @@ extension Hub {
         sessions[session].isBusy = false
         sessions[session].line = walk.number
         delivery.touch(awaited: session, &sessions)
-        requests.beginExecuting(walk)
+        swap(&walk.decoder, &requests.decoder)
         let line = walk.line
-        execute(walk.request, line.span, from: session)
-        requests.endExecuting()
+        let asked = AskedRequest(walk.request, line.span, from: session)
+        delivery.begin(session)
+        switch walk.work {
+        case .keys(let search): reply(asked, listing: search)
+        case .snapshot(let subscription, let wanted):
+            begin(subscription, asked, wanted, walk.request.has(.since) ? .anew : .fresh)
+        }
+        end(session)
     }
 }

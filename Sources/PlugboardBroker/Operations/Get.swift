@@ -30,17 +30,18 @@ extension Hub {
         if request.has(.key) { try Pattern.check(request.key, asked.line) }
         if request.has(.after) { try Key.check(options.after, asked.line) }
         refreshOwnState(matching: asked.key)
-        let search = KeySearch(
+        var search = KeySearch(
             [Array(request.has(.key) ? asked.key : Pattern.everything.bytes)],
             for: sessions[asked.session].grant,
             after: request.has(.after) ? Array(options.after.bytes(of: asked.line)) : [],
             countMax: options.limit + 1
         )
-        if let found = look(for: asked, search) { reply(asked, listing: found, upTo: options.limit) }
-        endFound()
+        guard goOn(with: &search) else { return requests.putOff(asked, .keys(search), &sessions) }
+        reply(asked, listing: search)
     }
 
-    private mutating func reply(_ asked: AskedRequest, listing found: [ObservableHandle], upTo limit: Int) {
+    mutating func reply(_ asked: AskedRequest, listing search: KeySearch) {
+        let (found, limit) = (search.present(in: keyspace, deadlines), requests.decoder.options.limit)
         var reply = beginReply(to: asked)
         reply.append(#","keys":["#)
         for (index, observable) in found.prefix(limit).enumerated() {

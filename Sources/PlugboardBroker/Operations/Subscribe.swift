@@ -8,16 +8,13 @@ import PlugboardWire
 extension Hub {
     mutating func subscribe(_ asked: AskedRequest) throws(Refusal) {
         let wanted = try requests.patterns(of: asked)
-        if case .snapshot(let subscription)? = requests.finished?.work {
-            return begin(subscription, asked, wanted, asked.request.has(.since) ? .anew : .fresh)
-        }
         let subscription = try makeSubscription(asked, wanted)
         let beginning = resumption(asked, wanted)
         if beginning.isResumed != true, requests.decoder.options.initial {
             beginSnapshot(of: subscription)
-            let isComplete = goOnWithSnapshot(of: subscription)
-            endFound()
-            guard isComplete else { return requests.putOff(asked, .snapshot(subscription), &sessions) }
+            guard goOnWithSnapshot(of: subscription) else {
+                return requests.putOff(asked, .snapshot(subscription, wanted: wanted), &sessions)
+            }
         }
         begin(subscription, asked, wanted, beginning)
     }
@@ -31,7 +28,7 @@ extension Hub {
     }
 
     /// Answers, and owes what comes before the first live event.
-    private mutating func begin(
+    mutating func begin(
         _ subscription: SubscriptionHandle, _ asked: AskedRequest, _ wanted: [ByteRange],
         _ beginning: Beginning
     ) {

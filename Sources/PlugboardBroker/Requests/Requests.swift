@@ -23,9 +23,6 @@ struct Requests: ~Copyable, Checked {
     /// Owed keys that nobody needs any more, still to be removed.
     private(set) var abandoned: [Backlog] = []
     private var walks: [DeferredRequest] = []
-    /// Keys that a search has passed by because their time is over, to be ended at once.
-    private var expired: [ObservableHandle] = []
-    private(set) var finished: DeferredRequest?
     let visitsMax: Int
     /// When `hub.effort` reaches this, this part of the turn has done enough, and the rest waits for the next turn.
     private(set) var effortEnd = UInt64.max
@@ -92,22 +89,10 @@ struct Requests: ~Copyable, Checked {
         walks.append(walk)
     }
 
-    mutating func add(expired keys: [ObservableHandle]) { expired += keys }
-
-    mutating func nextExpired() -> ObservableHandle? { expired.popLast() }
-
     /// A request has had its turn, and waits for the next.
     mutating func wait(_ walk: DeferredRequest) { walks.append(walk) }
 
     mutating func next() -> DeferredRequest? { walks.isEmpty ? nil : walks.removeFirst() }
-
-    /// A request has found everything, and is executed now.
-    mutating func beginExecuting(_ walk: DeferredRequest) {
-        swap(&walk.decoder, &decoder)
-        finished = walk
-    }
-
-    mutating func endExecuting() { finished = nil }
 
     mutating func cancel(of session: SessionHandle) {
         walks.removeAll { $0.session == session }
@@ -130,7 +115,6 @@ struct Requests: ~Copyable, Checked {
         try Self.always.hold("no publish waits to be made", group.isEmpty && group.leftOver == nil)
         let walking = Set(walks.map(\.session))
         try Self.always.agree("a client has one request at most that is put off", walks.count, walking.count)
-        try Self.always.hold("nothing is executed between turns", finished == nil)
         for session in sessions.handles {
             let (client, isBusy) = ("client \(sessions[session].client)", sessions[session].isBusy)
             try Self.always.agree("who is busy waits", isBusy, walking.contains(session), of: client)
@@ -180,13 +164,14 @@ struct AskedRequest: ~Escapable {
 }
 
 // A request that looks at more keys than others can wait for. It is put off, goes on with some keys in each turn,
-// and is executed again when all were found. Meanwhile, the next lines of its client wait, so that replies keep
+// and is answered when all were found. Meanwhile, the next lines of its client wait, so that replies keep
 // their order.
 
 enum DeferredWork {
+    /// Of a list of keys.
     case keys(KeySearch)
-    /// That of a subscription, which has begun already.
-    case snapshot(SubscriptionHandle)
+    /// Of the values with which a subscription begins, which observes what is wanted already.
+    case snapshot(SubscriptionHandle, wanted: [ByteRange])
 }
 
 final class DeferredRequest {
@@ -195,7 +180,7 @@ final class DeferredRequest {
     /// The number of its line, and the line.
     let number: UInt64
     let line: [UInt8]
-    /// What was decoded from the line. While the request is executed, `Requests` has it.
+    /// What was decoded from the line.
     var decoder = RequestDecoder()
     var work: DeferredWork
 

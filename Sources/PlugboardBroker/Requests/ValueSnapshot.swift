@@ -75,6 +75,18 @@ extension Hub {
 
 // A search for the keys that match a request's patterns, whole or in steps.
 
+extension Hub {
+    /// Goes on with a search for a slice. Ends those whose time is over: what it finds is then all there is. Returns
+    /// whether it is done.
+    mutating func goOn(with search: inout KeySearch) -> Bool {
+        var visits = requests.visitsMax
+        let isDone = search.goOn(keyspace, deadlines, &visits)
+        insight.count(steps: (requests.visitsMax - visits) * Cost.visit)
+        while let observable = search.expired.popLast() { endExpired(observable) }
+        return isDone
+    }
+}
+
 /// A search for keys, and how far it is. It doesn't find those whose time is over.
 struct KeySearch {
     /// So many of those whose time is over are passed by in one slice: they are ended then.
@@ -87,7 +99,7 @@ struct KeySearch {
     private var last: [UInt8]
     private var found: [ObservableHandle] = []
     /// Those whose time is over, though they are still there.
-    private var expired: [ObservableHandle] = []
+    fileprivate var expired: [ObservableHandle] = []
 
     /// Searches for at most `countMax` keys that have a value, come after a key, and may be seen by a client.
     init(_ patterns: [[UInt8]], for grant: Grant?, after: [UInt8] = [], countMax: Int = .max) {
@@ -130,12 +142,6 @@ struct KeySearch {
         return found
     }
 
-    /// What it passed by since that was taken last, because its time is over.
-    mutating func takeExpired() -> [ObservableHandle] {
-        defer { expired = [] }
-        return expired
-    }
-
     /// The found keys that still have a value and may still be seen.
     func present(in keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines) -> [ObservableHandle] {
         found.filter {
@@ -152,7 +158,7 @@ struct KeySearch {
     ) -> [ObservableHandle] {
         var search = KeySearch(patterns, for: grant)
         var visits = Int.max
-        while !search.goOn(keyspace, deadlines, &visits) { _ = search.takeExpired() }
+        while !search.goOn(keyspace, deadlines, &visits) { search.expired = [] }
         return search.found
     }
 
