@@ -84,9 +84,6 @@ extension EventLoop {
         if hub.durability.hasNews { try takeJournalNews() }
     }
 
-    /// Reads the requested pieces of the journal. All that they may contain was written by now.
-    mutating func readAgain() { hub.durability.readAgain(hub.matching) }
-
     /// When the journal is looked after next; nil if there is nothing to do.
     var journalTick: UInt64? {
         if hub.durability.hasNews { return 0 }
@@ -144,10 +141,5 @@ extension EventLoop {
     mutating func loseJournal(_ error: JournalError) {
         hub.durability.loseJournal()
         warn("\(error)")
-    }
-
-    /// Writes the journal's last line, and waits until everything is on disk.
-    mutating func closeJournal() throws {
-        try hub.durability.close(revision: hub.revision)
     }
 }

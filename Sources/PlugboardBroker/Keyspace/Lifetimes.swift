@@ -34,8 +34,8 @@ struct Lifetimes: ~Copyable {
     private var bonds = Slab<Bond>()
     /// What connections leave behind, open ones and ended ones.
     var leases = Slab<SessionLease>()
-    private var firstEnded: LeaseHandle?
-    private var lastEnded: LeaseHandle?
+    /// Those of connections that have ended, whose keys are still to be deleted.
+    private var ended: ArraySlice<LeaseHandle> = []
     /// There is a deadline for deleting more of these keys.
     var isGoingOn = false
 
@@ -96,8 +96,7 @@ struct Lifetimes: ~Copyable {
     /// Queues the bound keys of a connection that has ended, and of those that it has taken over.
     mutating func end(_ lease: LeaseHandle) {
         leases[lease].deadline = .none
-        if let lastEnded { leases[lastEnded].next = lease } else { firstEnded = lease }
-        lastEnded = lease
+        ended.append(lease)
     }
 
     /// What an earlier connection left behind and that of a later one are one from now on, with the earlier keys first.
@@ -150,12 +149,10 @@ struct Lifetimes: ~Copyable {
 
     /// The next key to delete because its connection has ended. Returns the same key until that is unbound.
     mutating func nextEnded() -> ObservableHandle? {
-        while let lease = firstEnded {
-            let ended = leases[lease].first
-            if let bond = bond(at: Int(ended)) { return bonds[bond].observable }
-            firstEnded = leases[lease].next
-            if firstEnded == nil { lastEnded = nil }
+        while let lease = ended.first {
+            if let bond = bond(at: Int(leases[lease].first)) { return bonds[bond].observable }
             _ = leases.remove(lease)
+            ended.removeFirst()
         }
         return nil
     }
@@ -194,11 +191,7 @@ extension Lifetimes: Checked {
             try keyKnows(bond, keyspace)
             try deadlineIsThere(of: bond, deadlines)
         }
-        var (known, ended) = (owned, firstEnded)
-        while let lease = ended {
-            known.append(lease)
-            ended = leases[lease].next
-        }
+        let known = owned + ended
         var found = 0
         for lease in known { found += try bondsInARow(of: lease) }
         try Self.always.agree("bonds to a connection stand in its chain", chained, found)
@@ -310,8 +303,6 @@ struct SessionLease: ~Copyable {
     /// The places of its first and last bond in `Lifetimes`; negative if there are none.
     var first: Int32 = -1
     var last: Int32 = -1
-    /// Once the connection has ended: the next in the queue.
-    var next: LeaseHandle?
     /// That of another connection under the same name, of which this one is a part.
     private(set) var whole: LeaseHandle?
     /// How many bonds name this one, and how many parts; and how many steps lead to it at most.

@@ -72,7 +72,7 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
                 try turn(waiting: patience)
             }
             try sayGoodbye()
-            try closeJournal()
+            try hub.durability.close(revision: hub.revision)
         } catch let error as JournalError {
             forgetUntold()
             loseJournal(error)
@@ -118,7 +118,7 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
             try writeOut()
             if !hub.insight.tracing.isEmpty { hub.tellTraces() }
         } while hasMoreToTell
-        readAgain()
+        hub.durability.readAgain(hub.matching)
         hub.endTurn()
         pace.end(time)
         tidy()
