@@ -8,8 +8,8 @@ import PlugboardWire
 /// The authors that a journal names. None of them is connected any more.
 struct RestoredAuthors: ~Copyable {
     private var known: [[UInt8]: AuthorHandle] = [:]
-    /// What ends values, by the places of their bonds.
-    fileprivate var ends: [Int: RestoredEnd] = [:]
+    /// What ends values, as far as they weren't overwritten.
+    fileprivate var ends: [ObservableHandle: RestoredEnd] = [:]
     /// Bound values of programs that may come back, and their graces.
     fileprivate var absences: [ProgramName: (lease: LeaseHandle, milliseconds: UInt64)] = [:]
     /// The author of the last record. Most records have the same author as the one before.
@@ -127,7 +127,8 @@ extension Hub {
         keyspace.unbind(observable, &deadlines)
         if !record.isWhileConnected {
             if record.expires > 0 {
-                authors.ends[keyspace.bind(observable, to: nil)] = RestoredEnd(record, line)
+                keyspace.bind(observable, to: nil)
+                authors.ends[observable] = RestoredEnd(record, line)
             }
         } else if record.grace > 0 {
             let name = ProgramName(
@@ -135,10 +136,10 @@ extension Hub {
             )
             let lease = authors.absences[name]?.lease ?? keyspace.lifetimes.leases.insert(SessionLease())
             authors.absences[name] = (lease, record.grace)
-            _ = keyspace.bind(observable, to: lease)
+            keyspace.bind(observable, to: lease)
         } else {
             let lease = keyspace.lifetimes.leases.insert(SessionLease())
-            _ = keyspace.bind(observable, to: lease)
+            keyspace.bind(observable, to: lease)
             _ = keyspace.end(lease)
         }
     }
@@ -146,10 +147,9 @@ extension Hub {
     /// Call when all was read: from now on, values end that were bound to a time. `when` is the time of the last
     /// record, in milliseconds since 1970.
     mutating func endRestoring(_ authors: consuming RestoredAuthors, lastRecord when: UInt64) {
-        for (bond, end) in authors.ends where keyspace.lifetimes.find(bond, revision: end.revision) != nil {
+        for (observable, end) in authors.ends where keyspace[observable].revision == end.revision {
             let left = end.left(lastRecord: when, deadlines)
-            let ticket = deadlines.add(after: left, .expiry(bond: bond, revision: end.revision))
-            keyspace.lifetimes.setDeadline(ticket, ofBondAt: bond)
+            keyspace.setDeadline(deadlines.add(after: left, .expiry(observable)), of: observable)
         }
         waitForReturns(authors.absences)
         authors.release(&keyspace)

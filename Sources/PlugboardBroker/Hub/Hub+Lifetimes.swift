@@ -24,11 +24,10 @@ extension Hub {
 
     private mutating func fire(_ deadline: Deadline, _ now: UInt64) {
         switch deadline {
-        case .expiry(let bond, let revision):
-            guard let observable = keyspace.lifetimes.find(bond, revision: revision) else { return }
+        case .expiry(let observable):
             if durability.records.hasOwnRoom { return end(observable, .expired) }
             let ticket = deadlines.add(at: now &+ Self.roomPatienceNanoseconds, deadline)
-            keyspace.lifetimes.setDeadline(ticket, ofBondAt: bond)
+            keyspace.setDeadline(ticket, of: observable)
         case .ended:
             keyspace.lifetimes.isGoingOn = false
             deleteEnded(goingOnAt: now &+ 1)
@@ -52,12 +51,10 @@ extension Hub {
         guard request.isBounded else { return }
         let lease = request.has(.whileConnected) ? sessions[session].makeLease(&keyspace) : nil
         if let lease { keyspace.lifetimes.leases[lease].grace = graces.milliseconds(of: session) }
-        let bond = keyspace.bind(observable, to: lease)
+        keyspace.bind(observable, to: lease)
         if keyspace[observable].isReserved { takeReport(observable, from: session) }
         guard request.has(.timeToLive) else { return }
-        let end = Deadline.expiry(bond: bond, revision: keyspace[observable].revision)
-        let ticket = deadlines.add(after: request.timeToLive, end)
-        keyspace.lifetimes.setDeadline(ticket, ofBondAt: bond)
+        keyspace.setDeadline(deadlines.add(after: request.timeToLive, .expiry(observable)), of: observable)
     }
 
     /// Ends a connection at its client's request. Everything of it ends at once, without the will. But the reply

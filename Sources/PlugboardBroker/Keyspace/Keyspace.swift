@@ -407,11 +407,14 @@ struct Keyspace: ~Copyable {
 
     // MARK: Lifetimes
 
-    /// Binds a value that isn't bound yet, to a connection's end if one is given. Returns the bond's place.
-    mutating func bind(_ observable: ObservableHandle, to lease: LeaseHandle?) -> Int {
-        let place = lifetimes.bind(observable, at: self[observable].revision, to: lease)
-        set(bond: place, of: observable)
-        return place
+    /// Binds a value that isn't bound yet, to a connection's end if one is given.
+    mutating func bind(_ observable: ObservableHandle, to lease: LeaseHandle?) {
+        set(bond: lifetimes.bind(observable, to: lease), of: observable)
+    }
+
+    /// Notes the deadline of a value that is bound.
+    mutating func setDeadline(_ ticket: DeadlineTicket, of observable: ObservableHandle) {
+        if let place = marks(of: observable).bond { lifetimes.setDeadline(ticket, ofBondAt: place) }
     }
 
     mutating func unbind(_ observable: ObservableHandle, _ deadlines: inout Deadlines) {

@@ -16,8 +16,6 @@ typealias BondEnd = (
 /// take up a third more.
 struct Bond: BitwiseCopyable {
     let observable: ObservableHandle
-    /// The revision of the write that bound the key.
-    let revision: UInt64
     /// Its deadline, where `ttl` was given; else `.none`.
     fileprivate var ticket = DeadlineTicket.none
     /// What goes with the same connection, where `while` was given, else `.none`; and its neighbours there. It may be
@@ -45,13 +43,9 @@ struct Lifetimes: ~Copyable {
     mutating func shrink(visits: Int) -> Bool { bonds.shrink(visits: visits, MemoryPages.giveBack) }
 
     /// Binds a key that isn't bound yet, and to a connection's end if one is given. Returns the bond's place.
-    mutating func bind(_ observable: ObservableHandle, at revision: UInt64, to lease: LeaseHandle?) -> Int {
-        let bond = Bond(
-            observable: observable,
-            revision: revision,
-            lease: lease ?? .none,
-            previous: lease.map { leases[$0].last } ?? -1
-        )
+    mutating func bind(_ observable: ObservableHandle, to lease: LeaseHandle?) -> Int {
+        let previous = lease.map { leases[$0].last } ?? -1
+        let bond = Bond(observable: observable, lease: lease ?? .none, previous: previous)
         let place = Int32(bonds.insert(bond).slot)
         if let lease {
             setNext(of: bond.previous, to: place, in: lease)
@@ -85,12 +79,6 @@ struct Lifetimes: ~Copyable {
         let whole = whole(of: lease)
         let grace = leases[whole].deadline
         return (true, bonds[bond].deadline, grace == .none ? nil : grace, leases[whole].grace)
-    }
-
-    /// The key whose bond is at `place`, if that bond is still of this revision.
-    func find(_ place: Int, revision: UInt64) -> ObservableHandle? {
-        guard let bond = bond(at: place), bonds[bond].revision == revision else { return nil }
-        return bonds[bond].observable
     }
 
     /// Queues the bound keys of a connection that has ended, and of those that it has taken over.
@@ -212,17 +200,14 @@ extension Lifetimes: Checked {
         let key = String(keyspace[bond.observable].key)
         let isKnown = keyspace.marks(of: bond.observable).bond == Int(handle.slot)
         try Self.always.hold("a key knows its bond", isKnown, of: key)
-        let isOfValue = keyspace[bond.observable].revision == bond.revision
-        try Self.always.hold("a bond is of the value that there is", isOfValue, of: key)
     }
 
     private func deadlineIsThere(
         of handle: Handle<Bond>, _ deadlines: borrowing Deadlines
     ) throws(BrokenInvariant) {
         guard let ticket = bonds[handle].deadline else { return }
-        let (place, revision) = (Int(handle.slot), bonds[handle].revision)
-        let isThere = deadlines.deadline(of: ticket) == .expiry(bond: place, revision: revision)
-        try Self.always.hold("the deadline of a bond is there", isThere, of: "bond \(place)")
+        let isThere = deadlines.deadline(of: ticket) == .expiry(bonds[handle].observable)
+        try Self.always.hold("the deadline of a bond is there", isThere, of: "bond \(handle.slot)")
     }
 
     /// How many leases are parts of others. Each is named by a bond or a part, and so few steps lead to the whole that

@@ -7,8 +7,8 @@ import PlugboardMemory
 import PlugboardPosix
 
 enum Deadline: BitwiseCopyable, Equatable {
-    /// A value has expired: the one with the bond at this place, if that is still of this revision.
-    case expiry(bond: Int, revision: UInt64)
+    /// The value of this key has expired. It exists: another write cancels the deadline.
+    case expiry(ObservableHandle)
     /// Keys of ended connections are still to be deleted.
     case ended
     /// The client that left this behind hasn't come back. It exists: taking it over cancels the deadline.
