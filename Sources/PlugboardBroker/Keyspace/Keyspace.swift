@@ -217,21 +217,12 @@ struct Keyspace: ~Copyable {
 
     @inline(__always)
     @_lifetime(borrow self)
-    func value(of observable: ObservableHandle) -> Span<UInt8> {
-        all[observable].isLong ? longValue(of: observable) : all[observable].shortValue
-    }
+    func value(of observable: ObservableHandle) -> Span<UInt8> { all[observable].value }
 
     @_lifetime(borrow self)
     func value(of observable: ObservableHandle?) -> Span<UInt8> {
         guard let observable else { return Span() }
         return value(of: observable)
-    }
-
-    /// A value that has no room beside its key.
-    @_lifetime(borrow self)
-    private func longValue(of observable: ObservableHandle) -> Span<UInt8> {
-        extras[extras.handle(inSlot: all[observable].extras) ?? .none].long.bytes[
-            ..<Int(all[observable].valueCount)]
     }
 
     /// Sets a value with its writer, at the current revision.
@@ -243,26 +234,13 @@ struct Keyspace: ~Copyable {
         history.readTime()
         all[observable].when = history.seconds
         var change = all[observable].set(value, revision: revision, writer: writer)
-        if !change.isPlain || cause.isNamed { change.hasMarks = setRest(observable, value, cause) }
+        if all[observable].extras != 0 || cause.isNamed {
+            setCause(cause, of: observable)
+            change.hasMarks = !marks(of: observable).isEmpty
+        }
         if !change.isOfSameWriter { replaceWriter(of: observable, writer) }
         if change.isFirst, !change.isReserved { keyCount += 1 }
         return change
-    }
-
-    /// Sets what few values have. Returns whether there are marks.
-    @inline(never)
-    private mutating func setRest(
-        _ observable: ObservableHandle, _ value: Span<UInt8>, _ cause: WriteCause
-    ) -> Bool {
-        if all[observable].isLong {
-            if value.count <= Observable.shortBytesMax {
-                all[observable].makeRoom(for: value)
-            } else {
-                extras[makeExtras(of: observable)].setLong(value)
-            }
-        }
-        setCause(cause, of: observable)
-        return !marks(of: observable).isEmpty
     }
 
     /// Removes a value, if there is one. Keeps the cause of the delete, and its author if one is given.
@@ -271,10 +249,7 @@ struct Keyspace: ~Copyable {
         history.readTime()
         all[observable].when = history.seconds
         all[observable].removeValue()
-        change(observable, isNeeded: cause.isNamed) {
-            $0.cause = cause
-            $0.long = ByteBlock()
-        }
+        setCause(cause, of: observable)
         replaceWriter(of: observable, writer)
     }
 
@@ -317,13 +292,9 @@ struct Keyspace: ~Copyable {
         extras.handle(inSlot: all[observable].extras).map { extras[$0].cause } ?? .none
     }
 
-    /// A value that has become short leaves its memory, unless that is small.
+    @inline(never)
     private mutating func setCause(_ cause: WriteCause, of observable: ObservableHandle) {
-        let isLong = all[observable].isLong
-        change(observable, isNeeded: cause.isNamed) {
-            $0.cause = cause
-            if !isLong { $0.dropLong() }
-        }
+        change(observable, isNeeded: cause.isNamed) { $0.cause = cause }
     }
 
     func marks(of observable: ObservableHandle) -> LifetimeMarks {
@@ -511,16 +482,12 @@ extension Keyspace: Checked {
     private func extrasAreThoseOfKeys() throws(BrokenInvariant) {
         var found: Set<ExtrasHandle> = []
         for observable in all.handles {
-            let isLong = all[observable].isLong
             guard let extras = extras.handle(inSlot: all[observable].extras) else {
                 try Self.always.agree("what it names as its extras is there", all[observable].extras, 0)
-                try Self.always.hold("a long value is among the extras", !isLong)
                 continue
             }
             try Self.always.hold("extras are one key's", found.insert(extras).inserted)
             try Self.always.hold("extras aren't empty", !self.extras[extras].isEmpty)
-            let hasRoom = Int(all[observable].valueCount) <= self.extras[extras].long.count
-            try Self.always.hold("a long value fits its memory", !isLong || hasRoom)
             let isUnbound = self.extras[extras].marks.bond == nil
             let isSound = all[observable].hasValue || isUnbound
             try Self.always.hold("without a value it is bound to nothing", isSound)

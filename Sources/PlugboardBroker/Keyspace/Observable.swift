@@ -1,7 +1,7 @@
-// One key with its value. The key, its links in the order of keys and a value that isn't long share one piece of
-// memory. It exists as long as it has a value or an entry in the history, or the audience needs it: see `Reach`.
-// Owned by the keyspace. What few keys have is in `KeyExtras`: a bus can have a million keys. The fields of
-// each publish come first, so that it fetches as little memory as possible.
+// One key with its value. The key, its links in the order of keys and the value share one piece of memory. It exists
+// as long as it has a value or an entry in the history, or the audience needs it: see `Reach`. Owned by the keyspace. What
+// few keys have is in `KeyExtras`: a bus can have a million keys. The fields of each publish come first, so that it
+// fetches as little memory as possible.
 
 import PlugboardJournal
 import PlugboardMemory
@@ -11,13 +11,13 @@ import PlugboardWire
 typealias ObservableHandle = Handle<Observable>
 
 struct Observable: ~Copyable {
-    /// Values up to this length are stored beside their key. Longer ones are among the extras.
-    static let shortBytesMax = 512
+    /// A block with room for so much is kept, however small the next value is.
+    private static let keptRoomMax = 1_024
     private static let linkBytes = 4
 
     /// The revision of the last write; 0 while there is no value.
     var revision: UInt64 = 0
-    /// The links of `KeyOrder`, then the key, then room for a value that isn't long.
+    /// The links of `KeyOrder`, then the key, then room for a value.
     private var memory: ByteBlock
     private let keyCount: UInt16
     /// How many levels of `KeyOrder` it is on.
@@ -41,8 +41,7 @@ struct Observable: ~Copyable {
     init(key: Span<UInt8>, height: Int, valueCount: Int) {
         let links = height * Self.linkBytes
         let start = links + key.count
-        let isShort = valueCount > 0 && valueCount <= Self.shortBytesMax
-        memory = ByteBlock(count: isShort ? Self.blockBytes(for: start + valueCount) : start)
+        memory = ByteBlock(count: valueCount > 0 ? Self.blockBytes(for: start + valueCount) : start)
         memory.write(key, at: links)
         keyCount = UInt16(key.count)
         self.height = UInt8(height)
@@ -71,18 +70,16 @@ struct Observable: ~Copyable {
     @inline(__always) var hasValue: Bool { revision != 0 }
     /// It stays, whoever observes it.
     @inline(__always) var isNeeded: Bool { hasValue || generation > 0 }
-    /// Whether its value is among the extras, because there is no room for it here.
-    @inline(__always) var isLong: Bool { Int(valueCount) > room }
 
-    /// The kept JSON of a value that isn't long; empty if there is no value.
-    @inline(__always) var shortValue: Span<UInt8> {
+    /// The kept JSON; empty if there is no value.
+    @inline(__always) var value: Span<UInt8> {
         @_lifetime(borrow self)
         get { memory.bytes[valueStart..<valueStart &+ Int(valueCount)] }
     }
 
-    /// Asks for the memory of the key and a value that isn't long, without waiting for it.
+    /// Asks for the memory of the key and the beginning of its value, without waiting for it.
     @inline(__always)
-    func prefetchText() { memory.prefetch(upTo: Self.shortBytesMax) }
+    func prefetchText() { memory.prefetch(upTo: 512) }
 
     struct Change: BitwiseCopyable {
         let isFirst: Bool
@@ -92,38 +89,43 @@ struct Observable: ~Copyable {
         /// About how much larger its record in the journal is now.
         let growth: Int
         let isOfSameWriter: Bool
-        /// It has no extras, and the value had room here.
-        let isPlain: Bool
     }
 
     @inline(__always)
     mutating func set(_ value: Span<UInt8>, revision: UInt64, writer: AuthorHandle) -> Change {
-        let hasRoom = value.count <= room
         let change = Change(
             isFirst: !hasValue,
             isReserved: isReserved,
             growth: growth(to: value.count),
-            isOfSameWriter: self.writer == writer.slot,
-            isPlain: hasRoom && extras == 0
+            isOfSameWriter: self.writer == writer.slot
         )
-        if hasRoom { memory.write(value, at: valueStart) }
+        if value.count <= room, isUsed(by: value.count) {
+            memory.write(value, at: valueStart)
+        } else {
+            changeRoom(for: value)
+        }
         valueCount = UInt32(truncatingIfNeeded: value.count)
         self.revision = revision
         return change
     }
 
-    /// Sets a value for which there was no room here, although it isn't long. Now there is.
-    mutating func makeRoom(for value: Span<UInt8>) {
-        var larger = ByteBlock(count: Self.blockBytes(for: valueStart + value.count))
-        larger.write(memory.bytes[..<valueStart], at: 0)
-        larger.write(value, at: valueStart)
-        memory = larger
+    /// Whether there isn't far too much room for so many bytes.
+    @inline(__always)
+    private func isUsed(by count: Int) -> Bool { room <= Self.keptRoomMax || count >= room / 4 }
+
+    @inline(never)
+    private mutating func changeRoom(for value: Span<UInt8>) {
+        var other = ByteBlock(count: Self.blockBytes(for: valueStart + value.count))
+        other.write(memory.bytes[..<valueStart], at: 0)
+        other.write(value, at: valueStart)
+        memory = other
     }
 
-    /// Removes a value. One that is long is still among the extras.
+    /// Removes a value, and its memory if that is large.
     mutating func removeValue() {
         valueCount = 0
         revision = 0
+        if !isUsed(by: 0) { changeRoom(for: Span()) }
     }
 
     /// About how many bytes its record in the journal has besides key and value.
@@ -158,37 +160,21 @@ extension Observable: Checked {
         )
         try Self.always.hold("a value has a writer", !hasValue || writer != 0, of: name)
         try Self.always.hold("without a revision there is no value", hasValue || valueCount == 0, of: name)
+        let isFitting = Int(valueCount) <= room && isUsed(by: Int(valueCount))
+        try Self.always.hold("a value fits its memory, and that isn't far too large", isFitting, of: name)
     }
 }
 
-// What few keys have besides a short value: a long value, a cause, and what ends them. So it isn't part
-// of each observable. Extras are there as long as something is in them; owned by the keyspace.
+// What few keys have besides a value: a cause, and what ends them. So it isn't part of each observable. Extras are
+// there as long as something is in them; owned by the keyspace.
 
 typealias ExtrasHandle = Handle<KeyExtras>
 
-struct KeyExtras: ~Copyable {
-    /// A value that has no room beside its key. Its memory may stay for the next one.
-    var long = ByteBlock()
+struct KeyExtras: BitwiseCopyable {
     var marks = LifetimeMarks()
     var cause = WriteCause.none
 
-    var isEmpty: Bool { long.isEmpty && marks.isEmpty && cause == .none }
-
-    /// A block up to this size is kept, however small the next value is.
-    private static let keptRoomMax = 1_024
-
-    /// Stores a value as the last one, if there is room but not far too much.
-    mutating func setLong(_ value: Span<UInt8>) {
-        let room = long.count
-        if value.count > room || (room > Self.keptRoomMax && value.count < room / 4) {
-            long = ByteBlock(count: Observable.blockBytes(for: value.count))
-        }
-        long.write(value, at: 0)
-    }
-
-    mutating func dropLong() {
-        if long.count > Self.keptRoomMax { long = ByteBlock() }
-    }
+    var isEmpty: Bool { marks.isEmpty && cause == .none }
 }
 
 // What events, replies and the journal tell of a key. The texts are lent by the keyspace.
