@@ -278,9 +278,9 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
         StateMistake("Calls", "a plugin knows the calls that wait for it") { bus in
             try bus.there(bus.hub.supervision.plugin(named: "lamp")).heldCalls = [:]
         },
-        StateMistake("Calls", "a service stands at its pattern or in its line") { bus in
+        StateMistake("Calls", "a service stands in the line of its pattern") { bus in
             bus.bare.take(#"{"op":"serve","key":"sum","spare":true}"#, from: bus.tax)
-            try bus.there(bus.hub.calls.server(of: StaticString("sum").bytes)).spares = []
+            try bus.there(bus.hub.calls.line(at: StaticString("sum").bytes)).services.removeLast()
         },
         StateMistake("Supervision", "who reports is there") { bus in
             bus.hub.supervision.reporter = SessionHandle.none

@@ -1,14 +1,14 @@
 // The room of calls: services, calls in progress, and which of these wait for a plugin that is starting.
 //
-// What always holds: each pattern has at most one service that gets calls, which knows those that stand in line
-// behind it; each is listed by its client. Each call is listed by its caller and by the client that has to answer
+// What always holds: each pattern has one line of services at most, of which the first gets the calls; each service
+// is listed by its client. Each call is listed by its caller and by the client that has to answer
 // it. A held call is in progress. The room knows clients' calls, but nothing of what is sent to them.
 
 import PlugboardMemory
 import PlugboardWire
 
 struct Calls: ~Copyable {
-    private let services = PatternTree<Service>()
+    private let lines = PatternTree<ServiceLine>()
     private var calls: [UInt64: PendingCall] = [:]
     private var lastNumber: UInt64 = 0
     private(set) var asked = AskedClients()
@@ -18,49 +18,40 @@ struct Calls: ~Copyable {
 
     // MARK: Services
 
-    func service(at pattern: Span<UInt8>) -> Service? { services.node(of: pattern)?.entries.first }
+    func line(at pattern: Span<UInt8>) -> ServiceLine? { lines.node(of: pattern)?.entries.first }
 
     /// The service for a call of a well-formed key: the one with the most specific pattern.
-    func server(of key: Span<UInt8>) -> Service? { services.first(matching: key) }
+    func server(of key: Span<UInt8>) -> Service? { lines.first(matching: key)?.services.first }
 
-    /// Nobody serves the pattern yet. Returns false if finding a service could then take too many steps.
+    /// A client serves a pattern, behind those that serve it already. Returns false if finding a service could then
+    /// take too many steps.
     mutating func serve(_ pattern: Span<UInt8>, _ session: SessionHandle, _ sessions: inout SessionTable)
         -> Bool
     {
-        let service = Service(pattern: pattern, session: session)
-        let (node, index) = services.insert(pattern, service)
-        guard services.steps <= Limits.patternStepsMax else {
-            services.remove(at: index, from: node)
-            return false
+        let line = line(at: pattern) ?? ServiceLine(pattern: pattern)
+        if line.services.isEmpty {
+            let (node, index) = lines.insert(pattern, line)
+            guard lines.steps <= Limits.patternStepsMax else {
+                lines.remove(at: index, from: node)
+                return false
+            }
         }
-        sessions[session].makeCalls().add(service)
+        let service = Service(in: line, session: session)
+        line.services.append(service)
+        sessions[session].makeCalls().services.append(service)
         return true
     }
 
-    /// A client stands in line for what another one serves.
-    mutating func wait(behind service: Service, _ session: SessionHandle, _ sessions: inout SessionTable) {
-        let spare = Service(pattern: service.pattern.span, session: session)
-        spare.isSpare = true
-        service.spares.append(spare)
-        sessions[session].makeCalls().add(spare)
-    }
-
     /// Ends a service. Calls that it got may still be answered. Returns the one that takes over, if any.
-    @discardableResult
     mutating func end(_ service: Service, _ sessions: inout SessionTable) -> Service? {
-        sessions[service.session].calls?.remove(service)
+        sessions[service.session].calls?.services.removeAll { $0 === service }
         sessions[service.session].dropEmptyCalls()
-        guard let node = services.node(of: service.pattern.span), let first = node.entries.first else {
-            return nil
+        let (line, isSpare) = (service.line, service.isSpare)
+        line.services.removeAll { $0 === service }
+        if line.services.isEmpty, let node = lines.node(of: line.pattern.span) {
+            lines.remove(at: 0, from: node)
         }
-        guard first === service else {
-            first.spares.removeAll { $0 === service }
-            return nil
-        }
-        services.remove(at: 0, from: node)
-        guard let next = service.takeNext() else { return nil }
-        _ = services.insert(next.pattern.span, next)
-        return next
+        return isSpare ? nil : line.services.first
     }
 
     // MARK: Calls
@@ -172,81 +163,65 @@ extension Calls: Checked {
     }
 
     private func checkServices(_ sessions: borrowing SessionTable) throws(BrokenInvariant) {
-        var (known, inLine, listed) = (0, 0, 0)
+        var (known, lined, listed) = (0, 0, 0)
         for session in sessions.handles {
-            guard let calls = sessions[session].calls else { continue }
-            for service in calls.services {
+            for service in sessions[session].calls?.services ?? [] {
                 known += 1
-                let pattern = service.pattern.span
+                let (line, pattern) = (service.line, service.line.pattern)
                 let isItsOwn = service.session == session
-                try Self.always.hold("a service is its client's", isItsOwn, of: String(pattern))
-                let first = self.service(at: pattern)
-                let isInLine = first?.spares.contains { $0 === service } == true
-                let isFound = service.isSpare ? isInLine : first === service
-                let words: StaticString = "a service stands at its pattern or in its line"
-                try Self.always.hold(words, isFound, of: String(pattern))
-                known -= service.isSpare ? 1 : 0
-                inLine += service.isSpare ? 1 : 0
-                listed += service.spares.count
-                let isLast = service.spares.isEmpty
-                try Self.always.hold("nobody waits behind a spare", !service.isSpare || isLast)
+                try Self.always.hold("a service is its client's", isItsOwn, of: String(pattern.span))
+                let isInLine = line.services.contains { $0 === service }
+                let isFound = isInLine && self.line(at: pattern.span) === line
+                let words: StaticString = "a service stands in the line of its pattern"
+                try Self.always.hold(words, isFound, of: String(pattern.span))
+                lined += service.isSpare ? 0 : 1
+                listed += service.isSpare ? 0 : line.services.count
             }
         }
-        try Self.always.agree("nobody serves who is gone", try services.checkInvariants(), known)
-        try Self.always.agree("nobody waits in line who is gone", listed, inLine)
+        try Self.always.agree("nobody serves who is gone", try lines.checkInvariants(), lined)
+        try Self.always.agree("nobody waits in line who is gone", listed, known)
     }
+}
+
+/// Who serves a pattern: the first gets the calls, and the others wait to take over. Exists while somebody does.
+final class ServiceLine {
+    private let text: [UInt8]
+    var services: [Service] = []
+
+    init(pattern: Span<UInt8>) { text = Array(pattern) }
+
+    /// A copy, because a stored property can't lend its bytes beyond the statement.
+    var pattern: [UInt8] { text }
+
+    var spares: ArraySlice<Service> { services.dropFirst() }
 }
 
 // A client's promise to answer the calls of a key, or of all keys that match a pattern. Exists from its
 // `serve` to its `unserve` or the end of its session.
 
 final class Service {
-    private let text: [UInt8]
+    let line: ServiceLine
     let session: SessionHandle
-    /// It stands in line, and gets no calls yet.
-    var isSpare = false
-    /// Who takes over when it ends, the first one first.
-    var spares: [Service] = []
     var counts = CallCounts()
 
-    init(pattern: Span<UInt8>, session: SessionHandle) {
-        text = Array(pattern)
+    init(in line: ServiceLine, session: SessionHandle) {
+        self.line = line
         self.session = session
     }
 
-    /// A copy, because a stored property can't lend its bytes beyond the statement.
-    var pattern: [UInt8] { text }
-
-    /// What a client has in this line: the service itself, or one of its spares.
-    func inLine(of session: SessionHandle) -> Service? {
-        self.session == session ? self : spares.first { $0.session == session }
-    }
-
-    /// It ends: the first in line serves from now on, with the line behind it.
-    func takeNext() -> Service? {
-        guard let next = spares.first else { return nil }
-        next.isSpare = false
-        next.spares = Array(spares.dropFirst())
-        spares = []
-        return next
-    }
+    /// It stands in line, and gets no calls yet.
+    var isSpare: Bool { line.services.first !== self }
 }
 
 // A session's services and calls. Exists only while there are any; most clients never have one.
 
 final class SessionCalls {
-    private(set) var services: [Service] = []
+    var services: [Service] = []
     /// The calls without an answer yet, by their numbers: those that it made, and those that it has to answer.
     var made: [UInt64: PendingCall] = [:]
     var toAnswer: [UInt64: PendingCall] = [:]
 
     var isEmpty: Bool { services.isEmpty && made.isEmpty && toAnswer.isEmpty }
-
-    func add(_ service: Service) { services.append(service) }
-
-    func remove(_ service: Service) {
-        if let place = services.lastIndex(where: { $0 === service }) { services.remove(at: place) }
-    }
 
     /// Perhaps a client's connection stayed open only for a call or a service that has just ended.
     static func touchIfIdle(

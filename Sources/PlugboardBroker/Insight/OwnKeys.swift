@@ -105,17 +105,18 @@ extension SessionTable {
             for service in calls.services where !service.isSpare {
                 guard listed < Limits.listedServicesMax else { return value.append(#"],"more":true}"#) }
                 value.append(listed == 0 ? #"{"key":""# : #",{"key":""#)
-                listed += 1 + service.spares.count
-                value.append(service.pattern.span)
+                let (pattern, spares) = (service.line.pattern, service.line.spares)
+                listed += 1 + spares.count
+                value.append(pattern.span)
                 value.append("\",")
                 self[session].appendSource(keyspace, to: &value)
                 value.append(",")
                 service.counts.appendMembers(to: &value)
-                for (place, spare) in service.spares.enumerated() {
+                for (place, spare) in spares.enumerated() {
                     value.append(place == 0 ? #","spares":[{"# : "},{")
                     self[spare.session].appendSource(keyspace, to: &value)
                 }
-                value.append(service.spares.isEmpty ? "}" : "}]}")
+                value.append(spares.isEmpty ? "}" : "}]}")
             }
         }
         value.append("]}")

@@ -154,27 +154,26 @@ extension Hub {
         guard sessions[session].authorize(.serve, asked.key, .all) else {
             throw Access.forbidden(.serve, pattern, asked.line, sessions[session])
         }
-        let other = calls.service(at: asked.key)
-        if let other { try checkLine(behind: other, asked) }
+        let line = calls.line(at: asked.key)
+        if let line { try checkRoom(in: line, asked) }
         let account = access.account(of: sessions[session])
         try account.checkRoom(subscriptions: 1)
         guard sessions[session].calls?.services.count ?? 0 < Limits.servicesMax else {
             throw Refusal(.limit, "a client serves at most \(Limits.servicesMax) keys and patterns")
         }
-        if let other {
-            calls.wait(behind: other, session, &sessions)
-        } else if !calls.serve(asked.key, session, &sessions) {
+        guard calls.serve(asked.key, session, &sessions) else {
             let steps = "finding who serves a key could take more than \(Limits.patternStepsMax) steps"
             throw Refusal(.limit, "with this pattern, \(steps)", hint: Pattern.fewerSteps)
         }
         account.used.subscriptions += 1
-        replyServed(asked, waits: other != nil)
+        replyServed(asked, waits: line != nil)
         if calls.heldBytes > 0 { askHeld() }
     }
 
     mutating func unserve(_ asked: AskedRequest) throws(Refusal) {
         try Pattern.check(asked.request.key, asked.line)
-        guard let service = calls.service(at: asked.key)?.inLine(of: asked.session) else {
+        let line = calls.line(at: asked.key)
+        guard let service = line?.services.first(where: { $0.session == asked.session }) else {
             throw notServed(asked)
         }
         end(service)
@@ -189,7 +188,7 @@ extension Hub {
 
     mutating func endForbidden(of session: SessionHandle) {
         for service in sessions[session].calls?.services ?? []
-        where !sessions[session].authorize(.serve, service.pattern.span, .all) {
+        where !sessions[session].authorize(.serve, service.line.pattern.span, .all) {
             end(service)
         }
         guard let calls = sessions[session].calls else { return }
@@ -204,7 +203,7 @@ extension Hub {
         access.account(of: sessions[service.session]).used.subscriptions -= 1
         if let next = calls.end(service, &sessions) {
             var event = delivery.takeLine()
-            CallEncoder.appendServing(next.pattern.span, to: &event)
+            CallEncoder.appendServing(next.line.pattern.span, to: &event)
             delivery.send(event, to: next.session, at: revision, &sessions)
         }
         SessionCalls.touchIfIdle(for: service.session, &sessions, &delivery)
@@ -221,15 +220,16 @@ extension Hub {
         )
     }
 
-    /// Throws unless the client may stand in line behind another one, and asks for that.
-    private func checkLine(behind other: Service, _ asked: AskedRequest) throws(Refusal) {
+    /// Throws unless the client may stand in line behind others, and asks for that.
+    private func checkRoom(in line: ServiceLine, _ asked: AskedRequest) throws(Refusal) {
         let key = asked.request.key.excerpt(of: asked.line)
-        let own = other.inLine(of: asked.session)
+        let own = line.services.first { $0.session == asked.session }
         if requests.decoder.options.isSpare, own == nil {
-            guard other.spares.count >= Limits.sparesMax else { return }
+            guard line.spares.count >= Limits.sparesMax else { return }
             throw Refusal(.limit, "at most \(Limits.sparesMax) clients stand in line for \"\(key)\"")
         }
-        let who = own == nil ? "client \(sessions[other.session].client)" : "this client"
+        let other = own == nil ? line.services.first : nil
+        let who = other.map { "client \(sessions[$0.session].client)" } ?? "this client"
         let waits = own?.isSpare == true
         let message = waits ? "this client stands in line for \"\(key)\"" : "\"\(key)\" is served by \(who)"
         let hint = #"a more specific key or pattern goes before it, or "spare":true waits in line"#
@@ -239,7 +239,7 @@ extension Hub {
 
     private func notServed(_ asked: AskedRequest) -> Refusal {
         let word = asked.request.key.excerpt(of: asked.line)
-        let own = sessions[asked.session].calls?.services.map { String($0.pattern.span) }
+        let own = sessions[asked.session].calls?.services.map { String($0.line.pattern.span) }
         let hint = Suggestion.hint(for: word, among: Array((own ?? []).prefix(64)))
         let message = "this client does not serve \"\(word)\""
         return Refusal(.notFound, message, hint: hint, at: asked.request.key.start)
