@@ -89,7 +89,7 @@ extension Hub {
         keyspace[observable].revision = record.revision
         remember(.publish, observable, author, record)
         if record.isWhileConnected || record.expires > 0
-            || keyspace.marks(of: observable).bond != nil
+            || keyspace.extras(of: observable).bond != nil
         {
             restoreLifetime(of: observable, record, line, &authors)
         }

@@ -112,9 +112,10 @@ extension Hub {
     }
 
     /// If the write of a will fails, nobody is left to be told.
-    private mutating func writeWill(_ will: borrowing Will, of session: SessionHandle) {
+    private mutating func writeWill(_ will: Will, of session: SessionHandle) {
+        let bytes = will.bytes
         do throws(Refusal) {
-            let asked = AskedRequest(will.write, will.bytes, from: session)
+            let asked = AskedRequest(will.write, bytes.span, from: session)
             try make(try plan(asked), asked, reason: .will)
         } catch {}
     }
@@ -192,8 +193,8 @@ extension Hub {
         let author = sessions[session].author(&keyspace)
         let name = ProgramName(user: sessions[session].peer.user, name: Array(keyspace.authors[author].name))
         graces.enter(session, name, milliseconds)
-        guard let (lease, absence, deadline) = graces.take(name) else { return false }
-        deadlines.cancel(deadline)
+        guard let (lease, absence) = graces.take(name) else { return false }
+        deadlines.cancel(keyspace.lifetimes.leases[lease].deadline)
         handOver(lease, absence.account, to: session)
         return true
     }
@@ -223,13 +224,13 @@ extension Hub {
     /// Waits for a client of this name, with all that earlier ones left behind.
     private mutating func waitForReturn(_ left: LeaseHandle, _ absence: Absence, _ milliseconds: UInt64) {
         var lease = left
-        if let (earlier, before, deadline) = graces.take(absence.name) {
-            deadlines.cancel(deadline)
+        if let (earlier, before) = graces.take(absence.name) {
+            deadlines.cancel(keyspace.lifetimes.leases[earlier].deadline)
             lease = inherit(earlier, before.account, by: lease, absence.account)
         }
         let deadline = deadlines.add(after: milliseconds, .grace(lease))
         keyspace.lifetimes.setDeadline(deadline, grace: milliseconds, of: lease)
-        graces.wait(lease, absence, until: deadline)
+        graces.wait(lease, absence)
     }
 
     /// What two clients leave behind is one from now on. The account of the later one pays for the will.

@@ -208,8 +208,8 @@ extension Hub: Checked {
             found[account, default: Quota()].subscriptions += use.subscriptions
             found[account, default: Quota()].kept += use.kept
         }
-        for (lease, waiting) in graces.absences {
-            guard let account = waiting.absence.account else { continue }
+        for (lease, absence) in graces.absences {
+            guard let account = absence.account else { continue }
             found[ObjectIdentifier(account), default: Quota()].kept += keyspace.willBytes(of: lease)
         }
         for observable in keyspace.all.handles

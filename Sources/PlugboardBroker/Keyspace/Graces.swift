@@ -24,7 +24,7 @@ struct Graces: ~Copyable {
     private var clients: [SessionHandle: (name: ProgramName, milliseconds: UInt64)] = [:]
     /// The client that was the last to take a name.
     private var newest: [ProgramName: SessionHandle] = [:]
-    private(set) var absences: [LeaseHandle: (absence: Absence, deadline: DeadlineTicket)] = [:]
+    private(set) var absences: [LeaseHandle: Absence] = [:]
     private var waiting: [ProgramName: LeaseHandle] = [:]
 
     func hasRoom(for name: ProgramName) -> Bool {
@@ -49,21 +49,20 @@ struct Graces: ~Copyable {
         return client
     }
 
-    mutating func wait(_ lease: LeaseHandle, _ absence: Absence, until deadline: DeadlineTicket) {
-        absences[lease] = (absence, deadline)
+    mutating func wait(_ lease: LeaseHandle, _ absence: Absence) {
+        absences[lease] = absence
         waiting[absence.name] = lease
     }
 
     /// What waits for a name, which isn't waited for any more.
-    mutating func take(_ name: ProgramName) -> (LeaseHandle, Absence, DeadlineTicket)? {
-        guard let lease = waiting.removeValue(forKey: name),
-            let (absence, deadline) = absences.removeValue(forKey: lease)
+    mutating func take(_ name: ProgramName) -> (LeaseHandle, Absence)? {
+        guard let lease = waiting.removeValue(forKey: name), let absence = absences.removeValue(forKey: lease)
         else { return nil }
-        return (lease, absence, deadline)
+        return (lease, absence)
     }
 
     mutating func takeLate(_ lease: LeaseHandle) -> Absence? {
-        guard let (absence, _) = absences.removeValue(forKey: lease) else { return nil }
+        guard let absence = absences.removeValue(forKey: lease) else { return nil }
         waiting[absence.name] = nil
         return absence
     }

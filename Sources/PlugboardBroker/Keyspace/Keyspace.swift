@@ -236,7 +236,7 @@ struct Keyspace: ~Copyable {
         var change = all[observable].set(value, revision: revision, writer: writer)
         if all[observable].extras != 0 || cause.isNamed {
             setCause(cause, of: observable)
-            change.hasMarks = !marks(of: observable).isEmpty
+            change.hasMarks = extras(of: observable).hasMarks
         }
         if !change.isOfSameWriter { replaceWriter(of: observable, writer) }
         if change.isFirst, !change.isReserved { keyCount += 1 }
@@ -288,27 +288,25 @@ struct Keyspace: ~Copyable {
         all[observable].extras = 0
     }
 
-    func cause(of observable: ObservableHandle) -> WriteCause {
-        extras.handle(inSlot: all[observable].extras).map { extras[$0].cause } ?? .none
+    func extras(of observable: ObservableHandle) -> KeyExtras {
+        extras.handle(inSlot: all[observable].extras).map { extras[$0] } ?? KeyExtras()
     }
+
+    func cause(of observable: ObservableHandle) -> WriteCause { extras(of: observable).cause }
 
     @inline(never)
     private mutating func setCause(_ cause: WriteCause, of observable: ObservableHandle) {
         change(observable, isNeeded: cause.isNamed) { $0.cause = cause }
     }
 
-    func marks(of observable: ObservableHandle) -> LifetimeMarks {
-        extras.handle(inSlot: all[observable].extras).map { extras[$0].marks } ?? LifetimeMarks()
-    }
-
     /// Notes why the broker made the last write of a key, and the cause of a write that was missed.
     mutating func set(_ reason: EventReason?, cause: WriteCause? = nil, of observable: ObservableHandle) {
         if let cause { setCause(cause, of: observable) }
-        change(observable, isNeeded: reason != nil) { $0.marks.reason = reason }
+        change(observable, isNeeded: reason != nil) { $0.reason = reason }
     }
 
     mutating func set(bond place: Int?, of observable: ObservableHandle) {
-        change(observable, isNeeded: place != nil) { $0.marks.bond = place }
+        change(observable, isNeeded: place != nil) { $0.bond = place }
     }
 
     // MARK: Authors
@@ -385,17 +383,17 @@ struct Keyspace: ~Copyable {
 
     /// Notes the deadline of a value that is bound.
     mutating func setDeadline(_ ticket: DeadlineTicket, of observable: ObservableHandle) {
-        if let place = marks(of: observable).bond { lifetimes.setDeadline(ticket, ofBondAt: place) }
+        if let place = extras(of: observable).bond { lifetimes.setDeadline(ticket, ofBondAt: place) }
     }
 
     mutating func unbind(_ observable: ObservableHandle, _ deadlines: inout Deadlines) {
-        guard let place = marks(of: observable).bond else { return }
+        guard let place = extras(of: observable).bond else { return }
         set(bond: nil, of: observable)
         if let ticket = lifetimes.unbind(at: place) { deadlines.cancel(ticket) }
     }
 
     func bond(of observable: ObservableHandle) -> BondEnd? {
-        lifetimes.bond(of: marks(of: observable))
+        extras(of: observable).bond.flatMap { lifetimes.end(ofBondAt: $0) }
     }
 
     func willBytes(of lease: LeaseHandle?) -> Int { lease.map { lifetimes.leases[$0].willBytes } ?? 0 }
@@ -441,7 +439,7 @@ extension Keyspace: Checked {
             try self[observable].checkInvariants()
             let isKnown = self[observable].revision <= revision
             try Self.always.hold("no value is newer than the bus", isKnown, of: String(self[observable].key))
-            if marks(of: observable).bond != nil { bound += 1 }
+            if extras(of: observable).bond != nil { bound += 1 }
             if !self[observable].isReserved, self[observable].hasValue { values += 1 }
         }
         try Self.always.agree("it counts the keys with a value", keyCount, values)
@@ -488,7 +486,7 @@ extension Keyspace: Checked {
             }
             try Self.always.hold("extras are one key's", found.insert(extras).inserted)
             try Self.always.hold("extras aren't empty", !self.extras[extras].isEmpty)
-            let isUnbound = self.extras[extras].marks.bond == nil
+            let isUnbound = self.extras[extras].bond == nil
             let isSound = all[observable].hasValue || isUnbound
             try Self.always.hold("without a value it is bound to nothing", isSound)
         }

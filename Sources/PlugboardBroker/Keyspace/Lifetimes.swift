@@ -72,8 +72,8 @@ struct Lifetimes: ~Copyable {
         return bond.deadline
     }
 
-    func bond(of marks: LifetimeMarks) -> BondEnd? {
-        guard let place = marks.bond, let bond = bond(at: place) else { return nil }
+    func end(ofBondAt place: Int) -> BondEnd? {
+        guard let bond = bond(at: place) else { return nil }
         let lease = bonds[bond].lease
         guard lease != .none else { return (false, bonds[bond].deadline, nil, 0) }
         let whole = whole(of: lease)
@@ -198,7 +198,7 @@ extension Lifetimes: Checked {
         let isThere = keyspace.contains(bond.observable)
         try Self.always.hold("what is bound is there", isThere, of: "bond \(handle.slot)")
         let key = String(keyspace[bond.observable].key)
-        let isKnown = keyspace.marks(of: bond.observable).bond == Int(handle.slot)
+        let isKnown = keyspace.extras(of: bond.observable).bond == Int(handle.slot)
         try Self.always.hold("a key knows its bond", isKnown, of: key)
     }
 
@@ -263,20 +263,6 @@ extension Deadlines {
     }
 }
 
-/// Whether a key is bound to a time or a connection, and why the broker made its last write. Part of a key's extras.
-struct LifetimeMarks: BitwiseCopyable {
-    /// The place of the bond; −1 if there is none.
-    private var place: Int32 = -1
-    var reason: EventReason?
-
-    @inline(__always) var isEmpty: Bool { place < 0 && reason == nil }
-
-    var bond: Int? {
-        get { place < 0 ? nil : Int(place) }
-        set { place = Int32(truncatingIfNeeded: newValue ?? -1) }
-    }
-}
-
 // What a client leaves behind when its connection ends: a write that is made then, and bound keys that are
 // deleted. Only clients that have either get one. Owned by `Lifetimes`. The session holds its handle until
 // the connection ends.
@@ -284,7 +270,7 @@ struct LifetimeMarks: BitwiseCopyable {
 typealias LeaseHandle = Handle<SessionLease>
 
 /// The will of one client, and the chain of keys that it bound to its connection.
-struct SessionLease: ~Copyable {
+struct SessionLease {
     /// The places of its first and last bond in `Lifetimes`; negative if there are none.
     var first: Int32 = -1
     var last: Int32 = -1
@@ -299,14 +285,7 @@ struct SessionLease: ~Copyable {
     var grace: UInt64 = 0
     var will: Will?
 
-    var willBytes: Int { Self.bytes(of: will) }
-
-    static func bytes(of will: borrowing Will?) -> Int {
-        switch will {
-        case .some(let will): will.bytes.count
-        case .none: 0
-        }
-    }
+    var willBytes: Int { will?.bytes.count ?? 0 }
 
     init() {}
 
@@ -316,30 +295,28 @@ struct SessionLease: ~Copyable {
     }
 }
 
-struct Will: ~Copyable {
+struct Will {
     /// Its ranges are of `bytes`.
     let write: Request
-    private let memory: ByteBuffer
+    let bytes: [UInt8]
 
     init(_ write: Request, in line: Span<UInt8>) {
         var copy = write
-        var memory = ByteBuffer()
-        copy.key = Self.keep(write.key, of: line, in: &memory)
-        copy.value = Self.keep(write.value, of: line, in: &memory)
-        copy.field = Self.keep(write.field, of: line, in: &memory)
-        copy.originStart = memory.count
-        memory.append(write.origin(of: line))
+        var bytes: [UInt8] = []
+        copy.key = Self.keep(write.key, of: line, in: &bytes)
+        copy.value = Self.keep(write.value, of: line, in: &bytes)
+        copy.field = Self.keep(write.field, of: line, in: &bytes)
+        copy.originStart = bytes.count
+        bytes.append(write.origin(of: line))
         self.write = copy
-        self.memory = memory
+        self.bytes = bytes
     }
 
-    var bytes: Span<UInt8> { memory.bytes }
-
     private static func keep(
-        _ range: ByteRange, of line: Span<UInt8>, in memory: inout ByteBuffer
+        _ range: ByteRange, of line: Span<UInt8>, in bytes: inout [UInt8]
     ) -> ByteRange {
-        let start = memory.count
-        memory.append(range.bytes(of: line))
-        return ByteRange(start, memory.count)
+        let start = bytes.count
+        bytes.append(range.bytes(of: line))
+        return ByteRange(start, bytes.count)
     }
 }

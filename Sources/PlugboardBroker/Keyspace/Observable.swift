@@ -171,10 +171,19 @@ extension Observable: Checked {
 typealias ExtrasHandle = Handle<KeyExtras>
 
 struct KeyExtras: BitwiseCopyable {
-    var marks = LifetimeMarks()
+    /// The place of its bond; −1 if there is none.
+    private var place: Int32 = -1
+    /// Why the broker made the last write.
+    var reason: EventReason?
     var cause = WriteCause.none
 
-    var isEmpty: Bool { marks.isEmpty && cause == .none }
+    var hasMarks: Bool { place >= 0 || reason != nil }
+    var isEmpty: Bool { !hasMarks && cause == .none }
+
+    var bond: Int? {
+        get { place < 0 ? nil : Int(place) }
+        set { place = Int32(truncatingIfNeeded: newValue ?? -1) }
+    }
 }
 
 // What events, replies and the journal tell of a key. The texts are lent by the keyspace.
@@ -191,7 +200,7 @@ extension EventTail {
             old: Span(),
             by: keyspace.authors.by(keyspace.writer(of: observable)),
             cause: keyspace.cause(of: observable),
-            reason: keyspace.marks(of: observable).reason
+            reason: keyspace.extras(of: observable).reason
         )
         when = keyspace.all[observable].when
         self.isInitial = isInitial
@@ -225,7 +234,7 @@ extension Commit {
             value: keyspace.value(of: observable),
             by: keyspace.authors.recorded(keyspace.writer(of: observable))
         )
-        (cause, reason) = (keyspace.cause(of: observable), keyspace.marks(of: observable).reason)
+        (cause, reason) = (keyspace.cause(of: observable), keyspace.extras(of: observable).reason)
         when = UInt64(keyspace.all[observable].when) * 1000
     }
 }

@@ -28,10 +28,7 @@ enum Deadline: BitwiseCopyable, Equatable {
 }
 
 /// Names a deadline, so that it can be cancelled. Never mistaken for a later one.
-struct DeadlineTicket: BitwiseCopyable, Equatable {
-    fileprivate let slot: Handle<Deadlines.Slot>
-    static let none = DeadlineTicket(slot: .none)
-}
+typealias DeadlineTicket = Handle<Deadlines.Slot>
 
 /// All deadlines. Times are nanoseconds of the monotonic clock.
 struct Deadlines: ~Copyable {
@@ -43,14 +40,14 @@ struct Deadlines: ~Copyable {
     private struct Entry: BitwiseCopyable {
         let at: UInt64
         let order: UInt64
-        let slot: Handle<Slot>
+        let slot: DeadlineTicket
 
         func precedes(_ other: Entry) -> Bool {
             at != other.at ? at < other.at : order < other.order
         }
     }
 
-    fileprivate struct Slot: BitwiseCopyable {
+    struct Slot: BitwiseCopyable {
         let deadline: Deadline
         var place: Int32
     }
@@ -67,7 +64,7 @@ struct Deadlines: ~Copyable {
     private var slots = Slab<Slot>()
     /// Deadlines beyond the last nanosecond that the clock can count. They never fall due, but say how far off
     /// they are. Nearly always there are none.
-    private var remote: [Handle<Slot>: Remote] = [:]
+    private var remote: [DeadlineTicket: Remote] = [:]
     private var lastOrder: UInt64 = 0
     private(set) var lastMoment: UInt64 = 0
 
@@ -100,7 +97,7 @@ struct Deadlines: ~Copyable {
         let slot = slots.insert(Slot(deadline: deadline, place: Int32(place)))
         heap.append(Entry(at: time, order: lastOrder, slot: slot))
         siftUp(from: place)
-        return DeadlineTicket(slot: slot)
+        return slot
     }
 
     mutating func add(after milliseconds: UInt64, _ deadline: Deadline) -> DeadlineTicket {
@@ -109,25 +106,25 @@ struct Deadlines: ~Copyable {
         let (time, isTooLate) = start.addingReportingOverflow(nanoseconds)
         guard isTooLong || isTooLate else { return add(at: time, deadline) }
         let ticket = add(at: .max, deadline)
-        remote[ticket.slot] = Remote(start: start, milliseconds: milliseconds)
+        remote[ticket] = Remote(start: start, milliseconds: milliseconds)
         return ticket
     }
 
     /// Cancels a deadline, unless it has fallen due or was cancelled already.
     mutating func cancel(_ ticket: DeadlineTicket) {
-        if slots.contains(ticket.slot) { remove(at: Int(slots[ticket.slot].place)) }
+        if slots.contains(ticket) { remove(at: Int(slots[ticket].place)) }
     }
 
     /// The time of a deadline; nil if it has fallen due or was cancelled.
     private func time(of ticket: DeadlineTicket) -> UInt64? {
-        slots.contains(ticket.slot) ? heap[Int(slots[ticket.slot].place)].at : nil
+        slots.contains(ticket) ? heap[Int(slots[ticket].place)].at : nil
     }
 
     /// How many milliseconds are left until a deadline at a moment, rounded up or down; nil if it has fallen due or
     /// was cancelled.
     func millisecondsLeft(of ticket: DeadlineTicket, at moment: UInt64, roundedUp: Bool) -> UInt64? {
         guard let time = time(of: ticket) else { return nil }
-        if let remote = remote[ticket.slot] {
+        if let remote = remote[ticket] {
             let past = Self.milliseconds(from: remote.start, to: moment, roundedUp: !roundedUp)
             return remote.milliseconds - min(past, remote.milliseconds)
         }
@@ -220,7 +217,7 @@ struct Deadlines: ~Copyable {
 extension Deadlines: Checked {
     /// The deadline of a ticket; nil if it is over.
     func deadline(of ticket: DeadlineTicket) -> Deadline? {
-        slots.contains(ticket.slot) ? slots[ticket.slot].deadline : nil
+        slots.contains(ticket) ? slots[ticket].deadline : nil
     }
 
     var all: [Deadline] { heap.all.map { slots[$0.slot].deadline } }
@@ -235,7 +232,7 @@ extension Deadlines: Checked {
             try Self.always.hold("none comes before what falls due sooner", isLater, of: "place \(place)")
         }
         try Self.always.agree("each slot has an entry", slots.count, heap.count)
-        let areThere = remote.keys.allSatisfy { time(of: DeadlineTicket(slot: $0)) == .max }
+        let areThere = remote.keys.allSatisfy { time(of: $0) == .max }
         try Self.always.hold("what is too far off never falls due", areThere)
     }
 }

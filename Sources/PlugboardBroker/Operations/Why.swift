@@ -138,7 +138,7 @@ extension Hub {
         buffer.append(member: "key", text: keyspace[observable].key, isFirst: true)
         buffer.append(member: "revision", keyspace[observable].revision)
         buffer.append(keyspace.authors.by(keyspace.writer(of: observable)))
-        EventEncoder.appendReason(keyspace.marks(of: observable).reason, to: &buffer)
+        EventEncoder.appendReason(keyspace.extras(of: observable).reason, to: &buffer)
         keyspace.cause(of: observable).append(to: &buffer)
         buffer.append("}")
     }

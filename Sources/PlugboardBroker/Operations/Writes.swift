@@ -519,8 +519,8 @@ extension Hub {
         replyDone(.will, id: asked.id, to: session)
     }
 
-    mutating func replaceWill(of session: SessionHandle, by will: consuming Will?) throws(Refusal) {
-        let (bytes, lease) = (SessionLease.bytes(of: will), sessions[session].lease)
+    mutating func replaceWill(of session: SessionHandle, by will: Will?) throws(Refusal) {
+        let (bytes, lease) = (will?.bytes.count ?? 0, sessions[session].lease)
         let account = access.account(of: sessions[session])
         let growth = bytes - keyspace.willBytes(of: lease)
         try account.checkRoom(kept: growth)

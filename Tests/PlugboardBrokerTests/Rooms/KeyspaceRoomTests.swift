@@ -111,7 +111,7 @@ struct KeyspaceRoomTests {
         room.set("k", "2")
         #expect(room.keyspace.cause(of: key) == .none && !hasExtras())
         room.keyspace.set(.expired, of: key)
-        #expect(room.keyspace.marks(of: key).reason == .expired && hasExtras())
+        #expect(room.keyspace.extras(of: key).reason == .expired && hasExtras())
         room.keyspace.set(nil, of: key)
         #expect(!hasExtras())
     }
