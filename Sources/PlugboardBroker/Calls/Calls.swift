@@ -1,8 +1,8 @@
 // The room of calls: services, calls in progress, and which of these wait for a plugin that is starting.
 //
 // What always holds: each pattern has one line of services at most, of which the first gets the calls; each service
-// is listed by its client. Each call is listed by its caller and by the client that has to answer
-// it. A held call is in progress. The room knows clients' calls, but nothing of what is sent to them.
+// is listed by its client. Each call is listed by its caller and by the client that has to answer it. A held call is in
+// progress. The room knows clients' calls, but nothing of what is sent to them.
 
 import PlugboardMemory
 import PlugboardWire
@@ -44,7 +44,12 @@ struct Calls: ~Copyable {
 
     /// Ends a service. Calls that it got may still be answered. Returns the one that takes over, if any.
     mutating func end(_ service: Service, _ sessions: inout SessionTable) -> Service? {
-        sessions[service.session].calls?.services.removeAll { $0 === service }
+        // A client that leaves ends the last one first, so that this looks at one.
+        if let calls = sessions[service.session].calls,
+            let place = calls.services.lastIndex(where: { $0 === service })
+        {
+            calls.services.remove(at: place)
+        }
         sessions[service.session].dropEmptyCalls()
         let (line, isSpare) = (service.line, service.isSpare)
         line.services.removeAll { $0 === service }
