@@ -178,7 +178,7 @@ struct HandleTests {
             let stale = texts.add(StaticString("1").bytes)
             texts.remove(stale)
             _ = texts.add(StaticString("1").bytes)
-            _ = texts[stale].encodedEvent
+            _ = texts[stale].lineNumber
         case .lease:
             var leases = Slab<SessionLease>()
             let stale = leases.insert(SessionLease())

@@ -324,7 +324,7 @@ extension Hub {
             sessions[session].makeBacklog().ready.append(subscription)
             markBehind(session)
         }
-        matching.joinLane(subscription, at: delivery.firstNumber - 1)
+        matching.joinLane(subscription, at: delivery.eventNumber - 1)
     }
 
     /// Notes an event for a reader that shares what it is owed.
@@ -332,7 +332,7 @@ extension Hub {
         _ news: borrowing WriteEvent, to subscription: SubscriptionHandle, isGated: Bool
     ) {
         let (lag, session) = (matching[subscription].lag, matching[subscription].session)
-        var owed = OwedKey(news.observable, revision: news.revision, event: delivery.firstNumber)
+        var owed = OwedKey(news.observable, revision: news.revision, event: delivery.eventNumber)
         owed.isGated = isGated
         let noted = matching.lanes[lag.lane].add(owed)
         if noted.isFirst { insight.count(steps: noted.before == 0 ? Cost.owed : Cost.renewed) }

@@ -36,8 +36,6 @@ struct Delivery: ~Copyable {
     /// Work space for a line to one client.
     private var workSpace = ByteBuffer()
     private var replyStart: Int?
-    /// The first and the last number of an event in whose middle the log was started anew.
-    private var renumbered: (first: UInt64, last: UInt64) = (0, 0)
     /// The value before an event, for all that are told of it later, and the number of that event.
     private var old: (event: UInt64, value: SharedBytes)?
 
@@ -209,9 +207,6 @@ struct Delivery: ~Copyable {
     /// The number of the present event.
     @inline(__always) var eventNumber: UInt64 { log.eventNumber }
 
-    /// The number with which the present event began.
-    var firstNumber: UInt64 { renumbered.last == eventNumber ? renumbered.first : eventNumber }
-
     /// The place of the line that tells a change or `leave`; see `FanoutBuffer`.
     mutating func ownLine(
         _ form: OwnForm, _ tail: borrowing EventTail, for text: borrowing SubscriptionText
@@ -242,9 +237,6 @@ struct Delivery: ~Copyable {
         for place in heard.indices { takeOverLog(heard[place], &sessions) }
         for place in dirty.indices { takeOverLog(dirty[place], &sessions) }
         log.removeAll()
-        let first = firstNumber
-        log.beginEvent()
-        renumbered = (first, eventNumber)
     }
 
     /// Keeps a session's share of the log, without its first bytes, because more is to follow or because the turn

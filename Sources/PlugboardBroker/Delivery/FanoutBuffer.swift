@@ -16,21 +16,21 @@ private struct OwnLine: ~Copyable {
     /// A longer change is written for each subscription.
     private static let changeBytesMax = 4_096
     private(set) var line = ByteRange.none
-    private var event: UInt64 = 0
+    private var number: UInt64 = 0
     private var form = OwnForm(.update, .nothing, 0)
     private var change = ByteBuffer()
 
-    /// Whether it is the line that tells an event in a form.
-    func tells(_ event: UInt64, _ form: OwnForm, _ change: borrowing ByteBuffer) -> Bool {
-        self.event == event && self.form == form
+    /// Whether it is the line with this number that tells an event in a form.
+    func tells(_ number: UInt64, _ form: OwnForm, _ change: borrowing ByteBuffer) -> Bool {
+        self.number == number && self.form == form
             && (form.telling != .change || self.change.bytes.isEqual(to: change.bytes))
     }
 
     mutating func set(
-        _ line: ByteRange, _ event: UInt64, _ form: OwnForm, _ change: borrowing ByteBuffer
+        _ line: ByteRange, _ number: UInt64, _ form: OwnForm, _ change: borrowing ByteBuffer
     ) {
         let isShort = form.telling != .change || change.count <= Self.changeBytesMax
-        (self.line, self.event, self.form) = (line, isShort ? event : 0, form)
+        (self.line, self.number, self.form) = (line, isShort ? number : 0, form)
         self.change.removeAll()
         if isShort, form.telling == .change { self.change.append(contentsOf: change) }
     }
@@ -156,8 +156,10 @@ struct FanoutBuffer: ~Copyable {
     private var turnStart = 0
     private var extents = List<Extent>()
     private var kept: KeptParts
-    /// The number of the present event, so that its lines aren't confused with those of another event.
+    /// The number of the present event.
     private var event: UInt64 = 0
+    /// Lines with this number are of the present event, and are here. It grows with each event, and if the log starts anew.
+    private var lineNumber: UInt64 = 0
     /// The last line that told a change or `leave`.
     private var own = OwnLine()
     /// For each kind, where the shared part of an event is, and a bit if it is that of the present one.
@@ -183,7 +185,8 @@ struct FanoutBuffer: ~Copyable {
 
     @inline(__always)
     mutating func beginEvent() {
-        event += 1
+        event &+= 1
+        lineNumber &+= 1
         knownTails = 0
     }
 
@@ -193,7 +196,7 @@ struct FanoutBuffer: ~Copyable {
     mutating func line(
         _ kind: EventKind, _ tail: borrowing EventTail, _ form: EventForm, for text: inout SubscriptionText
     ) -> ByteRange {
-        if text.encodedEvent == event, text.encodedKind == form { return text.line }
+        if text.lineNumber == lineNumber, text.encodedKind == form { return text.line }
         return encode(kind, tail, &text, form)
     }
 
@@ -205,11 +208,11 @@ struct FanoutBuffer: ~Copyable {
         _ change: borrowing ByteBuffer,
         for text: borrowing SubscriptionText
     ) -> ByteRange {
-        if own.tells(event, form, change) { return own.line }
+        if own.tells(lineNumber, form, change) { return own.line }
         let start = bytes.count
         form.append(tail, change, for: text, to: &bytes)
         let line = ByteRange(start, bytes.count)
-        own.set(line, event, form, change)
+        own.set(line, lineNumber, form, change)
         return line
     }
 
@@ -251,8 +254,10 @@ struct FanoutBuffer: ~Copyable {
     /// Takes the kept bytes at the start of a run out of it; nil if there are none.
     func takeKept(from run: inout ByteRange) -> HeldPart? { kept.takeFirst(of: &run) }
 
-    /// Starts anew. No outbox may refer to it any more.
+    /// Starts anew, even in the middle of an event. No outbox may refer to it any more.
     mutating func removeAll() {
+        lineNumber &+= 1
+        knownTails = 0
         bytes.removeAll()
         turnStart = 0
         extents.removeAll()
@@ -278,7 +283,7 @@ struct FanoutBuffer: ~Copyable {
             tails[place] = ByteRange(tailStart, bytes.count)
         }
         let line = ByteRange(start, bytes.count)
-        text.encodedEvent = event
+        text.lineNumber = lineNumber
         text.encodedKind = form
         text.line = line
         return line

@@ -191,8 +191,8 @@ struct SubscriptionText: ~Copyable {
     private let start: ByteBlock
     private static let subOffset = 24
 
-    /// The event whose line for this text is in the turn's log, with its kind and its place there.
-    var encodedEvent: UInt64 = 0
+    /// The number of the line for this text that was written last to the turn's log, with its kind and its place there.
+    var lineNumber: UInt64 = 0
     var encodedKind = EventForm(rawValue: 0)
     var line = ByteRange.none
 
