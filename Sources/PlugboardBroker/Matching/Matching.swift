@@ -14,6 +14,8 @@ import PlugboardWire
 struct Matching: ~Copyable {
     private(set) var patterns = UserPatterns()
     private var subscriptions = Slab<SubscriptionRecord>()
+    /// Finds each by its client and its text.
+    private var index = HashIndex()
     private var texts = SubscriptionTexts()
     private var lastSerial: UInt64 = 0
     /// What the last search found, in the order in which observers are told.
@@ -52,8 +54,6 @@ struct Matching: ~Copyable {
         return backlog.keys.front.map { backlog.keys[$0] }
     }
 
-    func subscription(inSlot slot: UInt32) -> SubscriptionHandle? { subscriptions.handle(inSlot: slot) }
-
     subscript(text: TextHandle) -> SubscriptionText {
         @inline(__always)
         _read { yield texts[text] }
@@ -67,9 +67,24 @@ struct Matching: ~Copyable {
     }
 
     /// The subscription of a client with this `sub`, given as JSON.
-    func find(_ sub: Span<UInt8>, in set: borrowing SubscriptionSet) -> SubscriptionHandle? {
-        guard let text = texts.find(sub) else { return nil }
-        return set.find(text, self)
+    func find(_ sub: Span<UInt8>, of session: SessionHandle) -> SubscriptionHandle? {
+        texts.find(sub).flatMap { find($0, of: session) }
+    }
+
+    func find(_ text: TextHandle, of session: SessionHandle) -> SubscriptionHandle? {
+        var search = index.search(Self.hash(text, session))
+        while let slot = index.next(&search) {
+            if let found = subscriptions.handle(inSlot: slot), subscriptions[found].text == text,
+                subscriptions[found].session == session
+            {
+                return found
+            }
+        }
+        return nil
+    }
+
+    private static func hash(_ text: TextHandle, _ session: SessionHandle) -> UInt64 {
+        (((text.word &* 0x9E37_79B9_7F4A_7C15) ^ session.word) &* 0x9E37_79B9_7F4A_7C15) >> 32
     }
 
     /// From now on, some clients may not see all keys.
@@ -85,8 +100,10 @@ struct Matching: ~Copyable {
     ) -> SubscriptionHandle {
         lastSerial += 1
         let text = texts.add(sub)
-        return subscriptions.insert(
-            SubscriptionRecord(options, of: session, text, serial: lastSerial, filter))
+        let record = SubscriptionRecord(options, of: session, text, serial: lastSerial, filter)
+        let subscription = subscriptions.insert(record)
+        index.insert(Self.hash(text, session), subscription.slot)
+        return subscription
     }
 
     /// Makes a subscription observe the keys of a pattern, or the one key that it names.
@@ -126,7 +143,9 @@ struct Matching: ~Copyable {
     }
 
     mutating func remove(_ subscription: SubscriptionHandle) {
-        texts.remove(subscriptions[subscription].text)
+        let (text, session) = (subscriptions[subscription].text, subscriptions[subscription].session)
+        index.remove(Self.hash(text, session), subscription.slot)
+        texts.remove(text)
         _ = subscriptions.remove(subscription)
     }
 
@@ -206,7 +225,8 @@ struct Matching: ~Copyable {
     mutating func shrink(visits: Int) -> Bool {
         let areShort =
             subscriptions.shrink(visits: visits, MemoryPages.giveBack) && reach.shrink(visits: visits)
-        return texts.shrink(visits: visits) && lanes.shrink(visits: visits) && areShort
+        let isFoundShort = index.shrink(visits: visits)
+        return texts.shrink(visits: visits) && lanes.shrink(visits: visits) && areShort && isFoundShort
     }
 
     /// Finds the ends of the patterns that match a key.
@@ -269,6 +289,8 @@ extension Matching: Checked {
         _ keyspace: borrowing Keyspace, _ sessions: borrowing SessionTable
     ) throws(BrokenInvariant) {
         try texts.checkInvariants(self)
+        try Self.always.hold("the index of subscriptions is sound", index.isSound)
+        try Self.always.agree("each subscription is indexed once", index.count, subscriptions.count)
         try reach.checkInvariants(keyspace)
         try observersAreWhereTheySay(keyspace)
         var list = List<SubscriptionHandle>()

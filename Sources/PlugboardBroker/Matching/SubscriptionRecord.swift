@@ -289,42 +289,26 @@ extension SubscriptionTexts: Checked {
     }
 }
 
-// The subscriptions of one session: a list, because there are usually few. Many are found by hash.
+// The subscriptions of one session, in any order. `Matching` finds one of them by its name.
 
 struct SubscriptionSet: ~Copyable {
-    private static let indexedFrom = 16
     private(set) var list = List<SubscriptionHandle>()
-    /// Those of many by their text. Few sessions have one.
-    private var index: SubscriptionIndex?
     /// All positive integers below this are taken.
     private(set) var lowestFree: UInt64 = 1
 
     @inline(__always) var isEmpty: Bool { list.isEmpty }
     @inline(__always) var count: Int { list.count }
 
-    func find(_ text: TextHandle, _ matching: borrowing Matching) -> SubscriptionHandle? {
-        if let index { return index.find(text, matching) }
-        for place in list.indices where matching[list[place]].text == text { return list[place] }
-        return nil
-    }
-
     mutating func insert(_ subscription: SubscriptionHandle, _ matching: inout Matching) {
         matching[subscription].place = Int32(list.count)
         list.append(subscription)
-        if let index { return index.insert(subscription, matching) }
-        guard list.count == Self.indexedFrom else { return }
-        let index = SubscriptionIndex()
-        for place in list.indices { index.insert(list[place], matching) }
-        self.index = index
     }
 
     /// Removes it from the set. The caller does the rest.
     mutating func remove(_ subscription: SubscriptionHandle, _ matching: inout Matching) {
-        index?.remove(subscription, matching)
         let place = Int(matching[subscription].place)
         list.removeSwapping(at: place)
         if place < list.count { matching[list[place]].place = Int32(place) }
-        if list.count < Self.indexedFrom { index = nil }
         freeNumber(matching.sub(of: subscription))
     }
 
@@ -339,31 +323,6 @@ struct SubscriptionSet: ~Copyable {
     }
 }
 
-/// Finds the subscriptions of a session that has many.
-private final class SubscriptionIndex {
-    private var slots = HashIndex()
-
-    private static func hash(_ text: TextHandle) -> UInt64 { (text.word &* 0x9E37_79B9_7F4A_7C15) >> 32 }
-
-    var count: Int { slots.count }
-
-    func find(_ text: TextHandle, _ matching: borrowing Matching) -> SubscriptionHandle? {
-        var search = slots.search(Self.hash(text))
-        while let slot = slots.next(&search) {
-            if let found = matching.subscription(inSlot: slot), matching[found].text == text { return found }
-        }
-        return nil
-    }
-
-    func insert(_ subscription: SubscriptionHandle, _ matching: borrowing Matching) {
-        slots.insert(Self.hash(matching[subscription].text), subscription.slot)
-    }
-
-    func remove(_ subscription: SubscriptionHandle, _ matching: borrowing Matching) {
-        slots.remove(Self.hash(matching[subscription].text), subscription.slot)
-    }
-}
-
 extension SubscriptionSet: Checked {
     func checkInvariants(of session: SessionHandle, _ matching: borrowing Matching) throws(BrokenInvariant) {
         var numbers = 0
@@ -372,11 +331,9 @@ extension SubscriptionSet: Checked {
             let isItsOwn = matching[subscription].session == session
             try Self.always.hold("a subscription is its session's", isItsOwn, of: "place \(place)")
             try Self.always.agree("a subscription knows its place", Int(matching[subscription].place), place)
-            if count < Self.indexedFrom { continue }
-            let isFound = find(matching[subscription].text, matching) == subscription
+            let isFound = matching.find(matching[subscription].text, of: session) == subscription
             try Self.always.hold("a subscription is found by its text", isFound, of: "place \(place)")
         }
-        try Self.always.agree("many are indexed", index?.count ?? 0, count < Self.indexedFrom ? 0 : count)
         guard lowestFree > 1 else { return }
         for place in list.indices {
             let subscription = list[place]

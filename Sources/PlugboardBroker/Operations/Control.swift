@@ -39,14 +39,14 @@ extension Hub {
     private func target(of asked: AskedRequest, _ client: UInt64) throws(Refusal) -> SubscriptionHandle {
         let session = asked.session
         guard asked.request.has(.client) else {
-            return try asked.subscription(of: session, matching, sessions)
+            return try asked.subscription(of: session, matching)
         }
         guard sessions[session].isGuarded else {
-            return try asked.subscription(of: sessions.find(client, for: session), matching, sessions)
+            return try asked.subscription(of: sessions.find(client, for: session), matching)
         }
         // Whether there is no such subscription or no right to it, the refusal is the same.
         if let owner = sessions.find(client: client),
-            let found = matching.find(asked.sub.bytes, in: sessions[owner].subscriptions),
+            let found = matching.find(asked.sub.bytes, of: owner),
             owner == session || isControllable(found, by: session)
         {
             return found
@@ -115,7 +115,7 @@ extension Hub {
     /// `ack`: an observer of an earlier phase has handled an event.
     mutating func acknowledge(_ asked: AskedRequest) throws(Refusal) {
         let options = requests.decoder.options
-        let subscription = try asked.subscription(of: asked.session, matching, sessions)
+        let subscription = try asked.subscription(of: asked.session, matching)
         guard matching[subscription].acknowledges else {
             let message = "subscription \(String(matching.sub(of: subscription))) does not acknowledge"
             let hint = "subscribe with \"ack\":true"

@@ -21,7 +21,7 @@ extension Hub {
 
     mutating func unsubscribe(_ asked: AskedRequest) throws(Refusal) {
         let session = asked.session
-        end(try asked.subscription(of: session, matching, sessions))
+        end(try asked.subscription(of: session, matching))
         var reply = beginReply(to: asked)
         reply.append(member: "sub", json: asked.sub.bytes)
         finish(reply, to: session)
@@ -87,7 +87,7 @@ extension Hub {
     }
 
     private func has(_ sub: borrowing ByteBuffer, _ session: SessionHandle) -> Bool {
-        matching.find(sub.bytes, in: sessions[session].subscriptions) != nil
+        matching.find(sub.bytes, of: session) != nil
     }
 
     private mutating func smallestFreeSub(of session: SessionHandle) -> ByteBuffer {

@@ -153,10 +153,10 @@ struct AskedRequest: ~Escapable {
     }
 
     func subscription(
-        of owner: SessionHandle, _ matching: borrowing Matching, _ sessions: borrowing SessionTable
+        of owner: SessionHandle, _ matching: borrowing Matching
     ) throws(Refusal) -> SubscriptionHandle {
         let sub = sub
-        guard let found = matching.find(sub.bytes, in: sessions[owner].subscriptions) else {
+        guard let found = matching.find(sub.bytes, of: owner) else {
             throw .unknown(sub, request)
         }
         return found
