@@ -45,15 +45,16 @@ public struct HashIndex: ~Copyable {
     private static let movedPerInsert = 16
     /// To move an entry takes as long as to give back the memory of so many.
     private static let freedPerMoved = 8
-    private static let entriesMin = 64
+    public static let entriesMin = 64
 
-    @usableFromInline var table = ProbeTable<Entry>(count: entriesMin)
+    @usableFromInline var table: ProbeTable<Entry>
     /// Those before `movedCount` are moved. Then it is empty, and its memory goes in pieces.
     @usableFromInline var outgrown = ProbeTable<Entry>(count: 0)
     private var movedCount = 0
     public private(set) var count = 0
 
-    public init() {}
+    /// Begins with room for three quarters of so many: a power of two.
+    public init(entries: Int = entriesMin) { table = ProbeTable(count: entries) }
 
     /// Begins to search for a hash; see `next`.
     @inlinable

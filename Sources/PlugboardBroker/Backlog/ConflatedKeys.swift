@@ -17,24 +17,12 @@ struct ConflatedKeys: ~Copyable {
         var next: Place = -1
     }
 
-    struct Indexed: ProbeEntry {
-        /// Its place and one; 0 if the entry is empty.
-        private var number: Int32 = 0
-
-        init(_ place: Place) { number = place + 1 }
-        private init() {}
-
-        static var empty: Indexed { Indexed() }
-        var isEmpty: Bool { number == 0 }
-        var place: Place { number - 1 }
-    }
-
     private var entries = List<Entry>()
     /// The notes of each place, up to the last place that has some.
     private var notes: [OwedNotes] = []
     private var free: Place = -1
-    /// Has no entries before the first key.
-    private var index = ProbeTable<Indexed>(count: 0)
+    /// Finds the place of a key by its handle. A place has the slot after its number, because there is no slot 0.
+    private var index = HashIndex(entries: 8)
     /// No key is looked up any more, because all that is left will be removed.
     private var isAbandoned = false
     private static let freePlace: Place = -2
@@ -45,10 +33,6 @@ struct ConflatedKeys: ~Copyable {
     private(set) var count = 0
     /// How many of them come before `synced`.
     private(set) var awaitedCount = 0
-
-    /// How many of 256 slots of the index are filled at most. It differs between subscriptions, so that of
-    /// thousands that are owed the same keys, not all grow with the same event.
-    var filledMax = 192
 
     @inline(__always) var isEmpty: Bool { count == 0 }
 
@@ -108,23 +92,24 @@ struct ConflatedKeys: ~Copyable {
 
     @inline(never)
     func find(_ observable: ObservableHandle) -> Place? {
-        slot(of: observable).map { index[$0].place }
+        var search = index.search(Self.hash(observable))
+        while let slot = index.next(&search) {
+            let place = Place(truncatingIfNeeded: slot) - 1
+            if self[place].observable == observable { return place }
+        }
+        return nil
     }
 
-    /// Makes room for so many keys at once, because each growth moves all of them.
-    mutating func reserve(_ wanted: Int) {
-        var slots = max(8, index.count)
-        while wanted * 256 > slots * filledMax { slots *= 2 }
-        if slots > index.count { makeIndex(of: slots) }
+    private static func hash(_ observable: ObservableHandle) -> UInt64 {
+        (observable.word &* 0x9E37_79B9_7F4A_7C15) >> 32
     }
 
     /// Adds a key that is not owed yet, at the end.
     @discardableResult
     mutating func append(_ owed: OwedKey) -> Place {
-        if (count + 1) * 256 > index.count * filledMax { makeIndex(of: max(8, index.count * 2)) }
         let place = put(owed)
         link(place)
-        fill(owed.observable, place)
+        index.insert(Self.hash(owed.observable), UInt32(place) + 1)
         count += 1
         if owed.isAwaited { awaitedCount += 1 }
         return place
@@ -147,10 +132,8 @@ struct ConflatedKeys: ~Copyable {
     /// Adds a key that isn't owed yet and was written before all others that are, but for those that were added like
     /// this: it follows them.
     mutating func insert(found owed: OwedKey) {
-        let behind = lastFound
         let place = append(owed)
-        if behind >= 0 { self[place].event = self[behind].event }
-        move(place, behind: behind)
+        move(place, behind: lastFound)
         lastFound = place
     }
 
@@ -191,7 +174,7 @@ struct ConflatedKeys: ~Copyable {
     mutating func remove(_ place: Place) -> OwedKey {
         let owed = self[place]
         unlink(place)
-        if !isAbandoned, let slot = slot(of: owed.observable) { Self.remove(slot, of: &index, entries) }
+        if !isAbandoned { index.remove(Self.hash(owed.observable), UInt32(place) + 1) }
         if notes.indices.contains(Int(place)) { notes[Int(place)] = OwedNotes() }
         (entries[Int(place)].previous, entries[Int(place)].next) = (Self.freePlace, free)
         free = place
@@ -203,7 +186,7 @@ struct ConflatedKeys: ~Copyable {
     /// From now on, keys are only removed.
     mutating func abandon() {
         isAbandoned = true
-        index = ProbeTable(count: 0)
+        index = HashIndex(entries: 8)
     }
 
     private mutating func move(_ place: Place, behind other: Place) {
@@ -246,41 +229,6 @@ struct ConflatedKeys: ~Copyable {
     }
 }
 
-// The index: where each observable's entry is.
-extension ConflatedKeys {
-    private static func hash(_ observable: ObservableHandle) -> UInt64 {
-        (observable.word &* 0x9E37_79B9_7F4A_7C15) >> 32
-    }
-
-    @inline(__always)
-    private func slot(of observable: ObservableHandle) -> Int? {
-        if index.isEmpty { return nil }
-        return index.first(from: index.home(of: Self.hash(observable))) {
-            entries[Int($0.place)].key.observable == observable
-        }
-    }
-
-    private mutating func fill(_ observable: ObservableHandle, _ place: Place) {
-        index.insert(Indexed(place), hash: Self.hash(observable))
-    }
-
-    private static func remove(
-        _ slot: Int, of index: inout ProbeTable<Indexed>, _ entries: borrowing List<Entry>
-    ) {
-        index.remove(at: slot) { hash(entries[Int($0.place)].key.observable) }
-    }
-
-    private mutating func makeIndex(of slots: Int) {
-        entries.reserve(slots * filledMax / 256)
-        index = ProbeTable(count: slots)
-        var place = first
-        while place >= 0 {
-            fill(self[place].observable, place)
-            place = entries[Int(place)].next
-        }
-    }
-}
-
 extension ConflatedKeys: Checked {
     /// Each owed key is in the chain once, by age, and is found at once. Adds to `owedBy` how often each key
     /// is owed.
@@ -310,8 +258,8 @@ extension ConflatedKeys: Checked {
         try Self.always.agree("what comes before synced is counted", awaitedCount, awaited)
         try Self.always.agree("the chain ends with the newest", last, previous)
         try Self.always.agree("a place is free or a key's", entries.count, found + countFree())
-        let indexed = index.indices.count { !index[$0].isEmpty }
-        try Self.always.agree("the index has each key once", indexed, isAbandoned ? 0 : found)
+        try Self.always.agree("the index has each key once", index.count, isAbandoned ? 0 : found)
+        try Self.always.hold("the index is sound", index.isSound)
     }
 
     private func countFree() -> Int {
@@ -354,7 +302,7 @@ struct OwedKey: BitwiseCopyable {
     /// Its line was made before the value changed, and is held. The line is empty if the observer gets none.
     var isWritten = false
 
-    /// How many bytes an owed key counts: about what it takes up at most.
+    /// How many bytes an owed key counts: about what it takes up.
     static let countedBytes = 56
 
     /// An event that has to wait.
