@@ -60,6 +60,9 @@ final class Backlog {
     /// How many keys and lines it is owed besides those in its lane, as far as is known.
     var owedCount: Int { keys.count + lines.count + (replay?.readyCount ?? 0) }
 
+    /// How many bytes its lines count, with those of owed keys that were made already.
+    var lineBytes: Int { lines.byteCount + keys.writtenBytes }
+
     /// It must stay, even if nothing is owed.
     var isNeeded: Bool { !isEmpty || awaitsReply || isPaused || window != nil }
 
@@ -167,9 +170,6 @@ extension Backlog: Checked {
         try Self.always.hold("only what is paused is stepped", steps == 0 || isPaused)
     }
 
-    var lineBytes: Int {
-        lines.byteCount + keys.writtenCost
-    }
 }
 
 // What a whole session has to catch up with: which of its subscriptions are ready, and a reply that waits for
@@ -209,7 +209,8 @@ final class SessionBacklog {
 
     /// A subscription ends, so what it is owed counts no more.
     func forget(_ subscription: SubscriptionHandle, _ backlog: Backlog) {
-        queuedBytes -= backlog.lines.byteCount
+        queuedBytes -= backlog.lineBytes
+        owedCount -= backlog.keys.count
         if backlog.isReady { ready.remove(subscription) }
         if backlog.awaitsReply { unanswered.remove(subscription) }
     }

@@ -33,6 +33,8 @@ struct ConflatedKeys: ~Copyable {
     private(set) var count = 0
     /// How many of them come before `synced`.
     private(set) var awaitedCount = 0
+    /// How many bytes those lines count that were made already.
+    private(set) var writtenBytes = 0
 
     @inline(__always) var isEmpty: Bool { count == 0 }
 
@@ -64,8 +66,14 @@ struct ConflatedKeys: ~Copyable {
         set(unacknowledged: naming.names(at: self[owed].revision, after: before), at: owed)
     }
 
-    /// How many bytes the line of a key counts among the lines, if it was made.
-    func writtenCost(of place: Place) -> Int {
+    /// Keeps the line of a key, which was made before its value changes.
+    mutating func write(_ line: Span<UInt8>, at place: Place) {
+        hold(SharedBytes(line), at: place)
+        self[place].isWritten = true
+        writtenBytes += writtenBytes(at: place)
+    }
+
+    private func writtenBytes(at place: Place) -> Int {
         guard self[place].isWritten, let line = notes(at: place).held else { return 0 }
         return PendingLines.cost(ofLine: line.count)
     }
@@ -173,6 +181,7 @@ struct ConflatedKeys: ~Copyable {
     @discardableResult
     mutating func remove(_ place: Place) -> OwedKey {
         let owed = self[place]
+        if owed.isWritten { writtenBytes -= writtenBytes(at: place) }
         unlink(place)
         if !isAbandoned { index.remove(Self.hash(owed.observable), UInt32(place) + 1) }
         if notes.indices.contains(Int(place)) { notes[Int(place)] = OwedNotes() }
@@ -256,6 +265,8 @@ extension ConflatedKeys: Checked {
         }
         try Self.always.agree("its count is that of its chain", count, found)
         try Self.always.agree("what comes before synced is counted", awaitedCount, awaited)
+        let written = places.reduce(0) { $0 + writtenBytes(at: $1) }
+        try Self.always.agree("lines that were made are counted", writtenBytes, written)
         try Self.always.agree("the chain ends with the newest", last, previous)
         try Self.always.agree("a place is free or a key's", entries.count, found + countFree())
         try Self.always.agree("the index has each key once", index.count, isAbandoned ? 0 : found)
@@ -271,7 +282,6 @@ extension ConflatedKeys: Checked {
         return found
     }
 
-    var writtenCost: Int { places.reduce(0) { $0 + writtenCost(of: $1) } }
 }
 
 // One key that a subscription is owed. It takes a few words, because a broker may have millions of them. What

@@ -137,8 +137,7 @@ extension Hub {
             dropAwaited(owed, before: news, of: subscription, backlog)
             return false
         }
-        backlog.keys.hold(SharedBytes(line.bytes), at: owed)
-        backlog.keys[owed].isWritten = true
+        backlog.keys.write(line.bytes, at: owed)
         sessionBacklog.queuedBytes += cost
         return true
     }
@@ -218,9 +217,10 @@ extension Hub {
     /// Removes an owed key. Its observable may not be needed any more.
     mutating func forget(_ place: ConflatedKeys.Place, of subscription: SubscriptionHandle) {
         let (backlog, sessionBacklog) = openBacklog(of: subscription)
+        let written = backlog.keys.writtenBytes
         sessionBacklog.owedCount -= 1
-        sessionBacklog.queuedBytes -= backlog.keys.writtenCost(of: place)
         matching.reach.release(backlog.keys.remove(place).observable)
+        sessionBacklog.queuedBytes -= written - backlog.keys.writtenBytes
     }
 
     /// A client is owed something. Until that is sent, its later events are owed, too.

@@ -83,31 +83,9 @@ extension Hub {
         if let ticket = backlog.window?.ticket { deadlines.cancel(ticket) }
         endReplay(of: subscription)
         stopSharing(subscription)
-        if matching[subscription].delivery == .latest, backlog.keys.count > Self.forgottenAtOnceMax {
-            // Many keys are forgotten some at a time. None of them has a line that was made.
-            openBacklog(of: subscription).sessionBacklog.owedCount -= backlog.keys.count
-            requests.abandon(backlog)
-        } else {
-            writeOffKeys(of: subscription)
-        }
         openBacklog(of: subscription).sessionBacklog.forget(subscription, backlog)
         releaseBacklog(of: subscription)
-    }
-
-    private static let forgottenAtOnceMax = 64
-
-    /// Forgets the keys that a subscription is owed, at least one. Returns false if that is enough for now.
-    @discardableResult
-    mutating func writeOffKeys(of subscription: SubscriptionHandle, until effortEnd: UInt64 = .max) -> Bool {
-        guard let backlog = matching[subscription].backlog else { return true }
-        while let owed = backlog.keys.front {
-            let observable = backlog.keys[owed].observable
-            forget(owed, of: subscription)
-            matching.forget(observable, &keyspace)
-            insight.count(steps: Cost.forgotten)
-            if effort > effortEnd { return backlog.keys.isEmpty }
-        }
-        return true
+        requests.abandon(backlog)
     }
 
     // MARK: Sending

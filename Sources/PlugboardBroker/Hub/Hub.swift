@@ -119,9 +119,6 @@ struct Hub: ~Copyable {
         endLease(of: session)
         while let subscription = sessions[session].subscriptions.list.last {
             if effort > effortEnd { return false }
-            if matching[subscription].delivery == .all {
-                guard writeOffKeys(of: subscription, until: effortEnd) else { return false }
-            }
             end(subscription)
         }
         return true

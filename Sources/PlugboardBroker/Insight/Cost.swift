@@ -25,7 +25,6 @@ enum Cost {
     static let owed = 16
     /// To renew a key that is owed: memory that was not touched lately.
     static let renewed = 6
-    static let forgotten = 4
     /// To withhold or to release an owed key, because rights have changed.
     static let withheld = 8
     /// To give a subscription its share of what is sent.
