@@ -135,7 +135,9 @@ struct WalkTests {
         _ = hub.goOnToEnd()
         let lines = hub.read(asker)
         let told = lines.compactMap { line in
-            line.firstMatch(of: #/"key":"([^"]+)","revision":(\d+),"value":(\d)/#).map { "\($0.1)=\($0.3)" }
+            line.firstMatch(of: #/"key":"([a-z.0-9]+)","revision":(\d+),"value":(\d)/#).map {
+                "\($0.1)=\($0.3)"
+            }
         }
         #expect(told == ["b.2=1", "c.1=1", "new.1=1", "a.1=2", "b.1=4"])
         #expect(lines.count == 7 && lines[0].contains(#""ok":"subscribe""#) && lines[6].contains("synced"))
@@ -205,6 +207,22 @@ struct FilteredSnapshotTests {
         #expect(told.compactMap { number("value", in: $0) } == [Self.keys - 2, Self.keys])
         test.take("publish k.\(first) 0", from: writer)
         #expect(test.lines(of: observer).map { $0.contains(#""event":"leave""#) } == [true])
+    }
+
+    @Test("don't make an observer of who isn't answered yet")
+    func unbegun() {
+        subscribe("")
+        let key = "k.\(Self.keys - 1)"
+        for question in ["emit \(key) 1", "delete \(key)"] {
+            let reply = test.send("explain \(question)", from: writer).first ?? ""
+            #expect(reply.contains(#""observers":[],"note":"nobody observes this key"#), "\(reply)")
+        }
+        #expect(test.send("who \(key)", from: writer).first?.contains(#""observers":[]"#) == true)
+        test.take("emit \(key) 1", from: writer)
+        #expect(test.send("why \(key)", from: writer).last?.contains("emit") == false)
+        _ = settle()
+        let reply = test.send("explain delete \(key)", from: writer).first ?? ""
+        #expect(reply.contains(#""outcome":"sent""#), "\(reply)")
     }
 }
 

@@ -31,7 +31,7 @@ extension Hub {
     private mutating func owe(
         _ news: borrowing WriteEvent, to subscription: SubscriptionHandle, isGated: Bool = false
     ) {
-        if matching[subscription].backlog?.snapshot != nil {
+        if !matching[subscription].hasBegun {
             guard news.event != .emit, isOwed(news, to: subscription) else { return }
             return oweKey(news, to: subscription, isGated: isGated)
         }

@@ -34,7 +34,7 @@ extension Hub {
         let listed = observers.prefix(Limits.listedObserversMax)
         if listed.count < observers.count { insight.tracing.markIncomplete() }
         insight.count(steps: listed.count * Cost.outcome)
-        let open = listed.filter { sessions[matching[$0].session].isOpen }
+        let open = listed.filter { sessions[matching[$0].session].isOpen && matching[$0].hasBegun }
         let expected = ExpectedEvent(
             news.event, of: observable, hash: keyspace.hash(of: observable), to: news.value
         )

@@ -92,6 +92,22 @@ struct Matching: ~Copyable {
 
     mutating func forgetFound() { found.removeAll() }
 
+    /// Whether one of the listed observers of a key isn't still to begin.
+    func hasBegunObserver(of observable: ObservableHandle) -> Bool {
+        let observers = reach.observers(of: observable)
+        return observers.indices.contains { subscriptions[observers[$0].subscription].hasBegun }
+    }
+
+    /// Leaves those out whose snapshot is still looked for: their `subscribe` isn't answered, so they don't observe yet.
+    mutating func forgetUnbegun() {
+        var kept = 0
+        for place in found.indices where subscriptions[found[place]].hasBegun {
+            found[kept] = found[place]
+            kept += 1
+        }
+        found.truncate(to: kept)
+    }
+
     // MARK: Coming and going
 
     /// Makes a subscription with this `sub` that observes nothing yet.

@@ -63,6 +63,9 @@ struct SubscriptionRecord: ~Copyable {
     /// It has a backlog. Asking this counts no reference to it.
     @inline(__always) var hasBacklog: Bool { backlog != nil }
 
+    /// Its snapshot isn't looked for any more. Until then it is owed neither emits nor deletes.
+    var hasBegun: Bool { backlog?.snapshot == nil }
+
     /// Observers are told by phase, and within a phase by age.
     var rank: (UInt8, UInt64) { (phase, serial) }
 

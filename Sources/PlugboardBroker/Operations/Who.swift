@@ -39,6 +39,7 @@ extension Hub {
     ) -> [SubscriptionHandle] {
         if let observable { refreshObservers(of: observable) }
         matching.find(key, observable, sessions)
+        matching.forgetUnbegun()
         if !isSeen { matching.forgetFound() }
         let count = matching.found.count
         insight.count(steps: count + min(count, Limits.listedObserversMax) * Cost.listed)

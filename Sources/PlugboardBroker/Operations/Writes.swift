@@ -241,7 +241,7 @@ extension Hub {
         let value = asked.request.value.bytes(of: asked.line)
         let news = WriteEvent(.emit, of: observable, revision, to: value, by: author, cause, reason)
         announce(news)
-        if !matching.reach.hasObservers(observable) { return }
+        if !matching.hasBegunObserver(of: observable) { return }
         remember(.emit, observable, author, cause)
         if let reason { keyspace.history.setReason(reason) }
         if !keyspace[observable].hasValue { keyspace.keepForHistory(observable) }

@@ -223,8 +223,7 @@ extension Hub {
         observers.filter { subscription in
             let session = matching[subscription].session
             guard sessions[session].isOpen, !sessions[session].isMute else { return false }
-            // Who is owed a snapshot doesn't observe yet.
-            return matching[subscription].acknowledges && matching[subscription].backlog?.snapshot == nil
+            return matching[subscription].acknowledges && matching[subscription].hasBegun
         }
     }
 
