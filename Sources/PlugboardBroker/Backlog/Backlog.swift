@@ -265,10 +265,6 @@ extension SessionBacklog: Checked {
                 if backlog.replay != nil { replaying.insert(subscription) }
             }
         }
-
-        var isNothing: Bool {
-            owedCount == 0 && queuedBytes == 0 && ready.isEmpty && unanswered.isEmpty && replaying.isEmpty
-        }
     }
 }
 
