@@ -147,7 +147,7 @@ extension Hub {
         case .synced:
             tellSynced(subscription, backlog)
             return false
-        case .replayed: tellReplayed(subscription, backlog)
+        case .replayed: if let replay = backlog.replay { tellNext(of: replay, to: subscription, backlog) }
         case .key:
             let isTold = tellKey(subscription, backlog)
             if !isTold, matching[subscription].filter == nil { delivery.judge.countSkipped() }
@@ -228,15 +228,6 @@ extension Hub {
         let text = matching[subscription].text
         let form = OwnForm(event, telling, ObserverEntry.words(text, matching[subscription].kind))
         form.append(tail, delivery.judge.change, for: matching[text], to: &buffer)
-    }
-
-    private mutating func tellReplayed(_ subscription: SubscriptionHandle, _ backlog: Backlog) {
-        guard let replay = backlog.replay else { return }
-        let told = tellNext(of: replay, to: subscription, backlog)
-        goOn(with: replay, of: subscription)
-        guard let told else { return }
-        insight.count(events: 1)
-        beginWindow(of: subscription, told, backlog)
     }
 
     private mutating func tellLine(

@@ -96,18 +96,19 @@ extension Hub {
         durability.askForNext(subscription)
     }
 
-    /// Sends the next event of a replay, if a piece is there. Returns the hash of its key; nil if the event
-    /// wasn't sent.
-    mutating func tellNext(
-        of replay: Replay, to subscription: SubscriptionHandle, _ backlog: Backlog
-    ) -> UInt64? {
-        guard let (entry, bytes) = replay.popNext() else { return nil }
-        defer { backlog.advance(entry.record.revision) }
-        return tell(entry.record, entry.place.bytes(of: bytes.span), replay, to: subscription)
+    /// Sends the next event of a replay, if a piece is there.
+    mutating func tellNext(of replay: Replay, to subscription: SubscriptionHandle, _ backlog: Backlog) {
+        guard let (entry, bytes) = replay.popNext() else { return }
+        let told = tell(entry.record, entry.place.bytes(of: bytes.span), replay, to: subscription)
+        backlog.advance(entry.record.revision)
+        goOn(with: replay, of: subscription)
+        guard let told else { return }
+        insight.count(events: 1)
+        beginWindow(of: subscription, told, backlog)
     }
 
     /// If all of a piece was sent, asks for the next one, or ends the replay.
-    mutating func goOn(with replay: Replay, of subscription: SubscriptionHandle) {
+    private mutating func goOn(with replay: Replay, of subscription: SubscriptionHandle) {
         if replay.readyCount > 0 || asksForNext(replay, of: subscription) { return }
         if replay.hasFailed { tellUnreadable(replay, to: subscription) }
         if replay.gathers { matching[subscription].backlog?.keys.sort() }
@@ -134,6 +135,7 @@ extension Hub {
 
     // MARK: One event
 
+    /// Returns the hash of the key; nil if the event wasn't sent.
     private mutating func tell(
         _ record: RecordLine, _ event: Span<UInt8>, _ replay: Replay, to subscription: SubscriptionHandle
     ) -> UInt64? {
