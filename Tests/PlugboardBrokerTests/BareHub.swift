@@ -195,6 +195,10 @@ extension Hub {
 
     mutating func openOwn(of session: SessionHandle) { delivery.openOwn(of: session, &sessions) }
 
+    mutating func keepUnsent(of session: SessionHandle, skipping sent: Int) {
+        delivery.takeOverLog(session, skipping: sent, &sessions)
+    }
+
     mutating func openAccount(of session: SessionHandle) { access.openAccount(of: sessions[session]) }
 
     mutating func setAside(_ session: SessionHandle, _ closeReason: CloseReason) {

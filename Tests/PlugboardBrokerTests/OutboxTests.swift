@@ -108,6 +108,23 @@ struct HeldPartTests {
         #expect(starts[0] < starts[1] && starts[1] == counts[2])
     }
 
+    @Test("whichever client had been sent least when it had to wait")
+    func sharedFromEarlier() {
+        let bare = BareHub()
+        let writer = bare.client()
+        let observers = (0..<4).map { _ in bare.client() }
+        for observer in observers { bare.send("subscribe **", from: observer) }
+        for number in 1...200 { bare.take("publish k\(number) 1234567890", from: writer) }
+        let count = bare.hub.sessions[observers[0]].outbox.count
+        let sent = [6_000, 5_000, 70, 3]
+        for (observer, sent) in zip(observers, sent) { bare.hub.keepUnsent(of: observer, skipping: sent) }
+        let counts = observers.map { bare.hub.sessions[$0].outbox.count }
+        let alone = observers.map { bare.hub.sessions[$0].outbox.keptOwnCount }
+        let kept = observers.map { bare.hub.sessions[$0].outbox.takeKept() }
+        #expect(counts == sent.map { count - $0 } && alone == [counts[0], 0, 0, 0])
+        #expect(kept.allSatisfy { kept[3].suffix($0.count) == $0[...] })
+    }
+
     @Test("are copied for each client where all copies together would be over the limit by a byte")
     func limit() {
         let count = held(keptBytesMax: .max)

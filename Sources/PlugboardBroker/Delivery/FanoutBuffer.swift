@@ -84,34 +84,42 @@ private struct KeptParts: ~Copyable {
         let start: Int
     }
 
-    /// In the order of the log.
+    /// In the order of the log, without gaps: whoever's share begins in one of them finds all that follows.
     private var parts: [Part] = []
     /// The piece to which parts are added.
     private var piece: SharedBytes?
+    /// The last line that is alone in its memory.
+    private var line: (place: ByteRange, bytes: SharedBytes)?
     /// Up to where somebody had to wait. Who is the first copies the bytes to memory that is there already.
     private var wanted = 0
     private let total: KeptTotal
 
     init(bytesMax: Int) { total = KeptTotal(most: bytesMax) }
 
-    private var end: Int { parts.last?.place.end ?? 0 }
-
     /// A line that is alone in its memory.
-    mutating func hold(_ line: ByteRange, of log: borrowing ByteBuffer) -> SharedBytes {
-        if let last = parts.last, last.place == line, last.piece.count == line.count { return last.piece }
-        let held = SharedBytes(line.bytes(of: log.bytes), countedBy: total)
-        if line.start >= end { parts.append(Part(place: line, piece: held, start: 0)) }
+    mutating func hold(_ place: ByteRange, of log: borrowing ByteBuffer) -> SharedBytes {
+        if let line, line.place == place { return line.bytes }
+        let held = SharedBytes(place.bytes(of: log.bytes), countedBy: total)
+        line = (place, held)
         return held
     }
 
     mutating func add(_ run: ByteRange, of log: borrowing ByteBuffer) {
-        let rest = ByteRange(min(max(run.start, end), run.end), run.end)
-        if wanted > rest.start, rest.count >= Outbox.heldBytesMin, total.bytes + rest.count <= total.most {
-            let piece = pieceWithRoom(for: rest.count)
-            parts.append(Part(place: rest, piece: piece, start: piece.count))
-            piece.add(rest.bytes(of: log.bytes))
+        if let first = parts.first?.place.start, run.start < first {
+            // Others may have been sent still less, so this isn't done for a few bytes at a time.
+            let start = max(0, min(run.start, first - Self.pieceBytes))
+            insert(ByteRange(start, first), at: 0, of: log)
         }
+        let rest = ByteRange(min(parts.last?.place.end ?? run.start, run.end), run.end)
+        if wanted > rest.start, rest.count >= Outbox.heldBytesMin { insert(rest, at: parts.count, of: log) }
         wanted = max(wanted, run.end)
+    }
+
+    private mutating func insert(_ place: ByteRange, at index: Int, of log: borrowing ByteBuffer) {
+        guard total.bytes + place.count <= total.most else { return }
+        let piece = pieceWithRoom(for: place.count)
+        parts.insert(Part(place: place, piece: piece, start: piece.count), at: index)
+        piece.add(place.bytes(of: log.bytes))
     }
 
     private mutating func pieceWithRoom(for count: Int) -> SharedBytes {
@@ -133,6 +141,7 @@ private struct KeptParts: ~Copyable {
     }
 
     mutating func removeAll() {
+        line = nil
         if parts.isEmpty, wanted == 0 { return }
         parts.removeAll(keepingCapacity: parts.count <= 64)
         wanted = 0
