@@ -90,6 +90,30 @@ struct WalkTests {
         #expect(hub.read(asker).count == 3)
     }
 
+    @Test(
+        "what is written meanwhile is in a snapshot of parts, also if none of these has changed",
+        arguments: ["", #","delivery":"all""#, #","every":1000"#, #","ack":true"#]
+    )
+    func writtenParts(option: String) {
+        for number in 0..<6 { hub.send(#"publish part.\#(number) {"n":1,"m":0}"#, from: writer) }
+        hub.send(#"{"op":"subscribe","key":"part.*","fields":["/n"]\#(option)}"#, from: asker)
+        var writes = 0
+        while hub.isBusy(asker) {
+            hub.send(#"patch part.\#(writes % 6) {"m":\#(writes)}"#, from: writer)
+            writes += 1
+            hub.goOn()
+        }
+        #expect(writes > 6)
+        let initial = hub.read(asker).filter { $0.contains(#""initial":true"#) }
+        _ = hub.read(writer)
+        #expect(initial.count == 6 && initial.allSatisfy { $0.contains(#""fields":{"/n":1}"#) }, "\(initial)")
+        for key in 0..<6 {
+            let line = initial.first { $0.contains(#""key":"part.\#(key)""#) } ?? ""
+            let written = number("revision", in: hub.ask("get part.\(key)", from: writer))
+            #expect(number("revision", in: line) == written, "\(initial)")
+        }
+    }
+
     @Test("where more was written meanwhile than the history has, nothing is missing either")
     func forgottenHistory() {
         hub.send("subscribe *.*", from: asker)

@@ -32,8 +32,8 @@ extension Hub {
         _ news: borrowing WriteEvent, to subscription: SubscriptionHandle, isGated: Bool = false
     ) {
         if !matching[subscription].hasBegun {
-            guard news.event != .emit, isOwed(news, to: subscription) else { return }
-            return oweKey(news, to: subscription, isGated: isGated)
+            // Its filter is asked when the snapshot is sent: parts that haven't changed belong to that, too.
+            return news.event == .emit ? () : oweKey(news, to: subscription, isGated: isGated)
         }
         if news.event != .emit, matching[subscription].delivery == .all,
             !writeAwaited(before: news, of: subscription)
