@@ -58,7 +58,10 @@ extension EventLoop {
             hub.delivery.touch(awaited: session, &hub.sessions)
             executeInbox(connection)
         }
-        if work.contains(.read) {
+        if work.contains(.read), connection.isHungUp, connection.isHeldBack, hub.sessions[session].isOpen {
+            hub.delivery.touch(heard: session, &hub.sessions)
+            if !hub.stopTelling(session, until: hub.requests.effortEnd) { queue.add(connection, .read) }
+        } else if work.contains(.read) {
             hub.delivery.touch(heard: session, &hub.sessions)
             let before = connection.inbox.allocatedBytes
             // More may wait. It is heard with the patient, after those that are owed what it has written by now.

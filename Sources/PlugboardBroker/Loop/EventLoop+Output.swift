@@ -241,7 +241,8 @@ extension EventLoop {
             queue.add(connection, .lines)
         }
         if owesMore(connection) { queue.add(connection, .owed) }
-        if connection.isReadOn { queue.add(connection, .read) }
+        let waitsInVain = connection.isHungUp && connection.isHeldBack
+        if connection.isReadOn || waitsInVain { queue.add(connection, .read) }
         if connection.isFinished(hub.sessions[session]) { queue.add(connection, .close) }
         try watch(connection)
     }

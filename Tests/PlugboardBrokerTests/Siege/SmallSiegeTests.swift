@@ -54,6 +54,28 @@ struct SmallSiegeTests {
         #expect(lines.last?.contains(#""reason":"stopping""#) == true)
     }
 
+    @Test("who has hung up waits for no answer: what it sent still counts, and then it is gone")
+    func hungUp() throws {
+        let stage = try SiegeStage(hasSlices: true)
+        let keys = 64 * SiegeStage.visits
+        try stage.ask((0..<keys).map { "publish k\($0) 1" }.joined(separator: "\n"), stage.connect())
+        let (before, closings) = (stage.keyCount, stage.closings)
+        let links = try (0..<8).map { _ in try stage.connect() }
+        for (number, link) in links.enumerated() {
+            stage.send("subscribe **\npublish last.\(number) 1\nsubscribe *\npublish end.\(number) 1\n", link)
+        }
+        try stage.turn()
+        for link in links { stage.close(link) }
+        var turns = 0
+        while stage.closings < closings + links.count, turns < 1_000 {
+            try stage.turn()
+            turns += 1
+        }
+        // Each snapshot alone would take 64 turns.
+        #expect(turns < 64 && stage.keyCount == before + 2 * links.count, "\(turns) turns")
+        try stage.checkInvariants()
+    }
+
     @Test("who waits in line with half a line is not listed as ready in each turn until then")
     func listedOnce() throws {
         let stage = try SiegeStage(hasSlices: true)
