@@ -64,7 +64,9 @@ final class VerbTests: BrokerSuite {
 
     @Test("an invalid key is a usage error that says why")
     func badKey() throws {
-        for words in [["publish", "a..b", "1"], ["delete", ""], ["get", "a b"], ["patch", "a*", "{}"]] {
+        for words in [
+            ["publish", "a..b", "1"], ["delete", ""], ["get", "a b"], ["who", "a.*"], ["patch", "a*", "{}"],
+        ] {
             let finished = try Run(words, in: folder).finished()
             #expect(finished.end == .exited(64), "\(words)")
             #expect(finished.messages.contains("is not a key"), "\(words)")

@@ -9,6 +9,7 @@ extension Hub {
         endExpired(asked.key)
         let session = asked.session
         try Access.checkSeen(asked.request, asked.line, sessions[session])
+        refreshOwnState(matching: asked.key)
         guard let observable = keyspace.find(asked.key),
             keyspace[observable].hasValue || keyspace.lastEntry(of: observable) != nil
         else {

@@ -25,7 +25,9 @@ extension EnvelopeReader {
         switch operation {
         case .publish, .emit, .patch, .add: try decodeKeyAndValue(&words, line, &request)
         case .subscribe, .trace: try decodeWordPatterns(&words, &request)
-        case .batch: throw Refusal(.missingField, "a batch has no shorthand", hint: "send it as JSON")
+        case .batch:
+            let hint = "send it as JSON; \"help batch\" shows how"
+            throw Refusal(.missingField, "a batch has no shorthand", hint: hint)
         case .call, .answer: try decodeCallWords(&words, line, &request)
         case .step, .acknowledge: try decodeSubAndNumber(&words, line, &request)
         case .will, .explain: try decodeWordWrite(&words, line, &request)

@@ -54,6 +54,9 @@ enum ValueArgument {
     static func key(_ text: String) throws(CommandError) -> String {
         let fault = Key.fault(Array(text.utf8).span)
         guard let fault else { return text }
+        if Pattern.fault(Array(text.utf8).span) == nil {
+            throw .usage("\"\(text)\" is not a key but a pattern, which stands for many keys")
+        }
         throw .usage("\"\(text)\" is not a key: \(fault.rawValue)")
     }
 

@@ -11,7 +11,7 @@ extension Command {
         options: CommandOption.writing,
         details: """
             Each line is one write in the protocol's form: {"op":"publish","key":…,"value":…}, and \
-            likewise emit, patch and delete. Blank lines and lines that begin with # are ignored. If one \
+            likewise emit, patch, add and delete. Blank lines and lines that begin with # are ignored. If one \
             write is refused, none is made, and the message names its line.
             """,
         examples: [#"batch changes.ndjson"#],
