@@ -114,6 +114,16 @@ struct WalkTests {
         }
     }
 
+    @Test("an emit that only somebody matches who isn't answered yet leaves no key behind")
+    func emitMeanwhile() {
+        hub.send("subscribe *.*", from: asker)
+        hub.send("emit e.new 1", from: writer)
+        #expect(hub.isBusy(asker) && !hub.knows("e.new"))
+        _ = hub.goOnToEnd()
+        hub.send("emit e.new 1", from: writer)
+        #expect(hub.knows("e.new"))
+    }
+
     @Test("where more was written meanwhile than the history has, nothing is missing either")
     func forgottenHistory() {
         hub.send("subscribe *.*", from: asker)

@@ -26,6 +26,9 @@ final class TestHub {
     /// How many connections, with those that are gone, have something that ends with them.
     var leases: Int { hub.keyspace.lifetimes.leases.count }
 
+    /// Whether a key is there, with a value or without.
+    func knows(_ key: String) -> Bool { hub.keyspace.find(Array(key.utf8).span) != nil }
+
     /// The user that the hub takes for its own. Clients have this user by default.
     static let owner: UInt32 = 1_000
 

@@ -108,35 +108,41 @@ struct Hub: ~Copyable {
     /// The same for a session that isn't open any more.
     @discardableResult
     mutating func leaveKeys(of session: SessionHandle, until effortEnd: UInt64 = .max) -> Bool {
-        dropOwed(to: session)
-        // This comes before its phases end, so that later observers get both, the write and what ends with
-        // the client.
-        endLease(of: session)
-        return endSubscriptions(of: session, until: effortEnd)
-    }
-
-    /// A client that has hung up is told nothing any more, and waits for nothing. Its lines that have come still count.
-    /// Returns false if others should have their turn first; then call it again.
-    mutating func stopTelling(_ session: SessionHandle, until effortEnd: UInt64) -> Bool {
-        dropOwed(to: session)
-        return endSubscriptions(of: session, until: effortEnd)
-    }
-
-    private mutating func dropOwed(to session: SessionHandle) {
-        if sessions[session].isBusy { requests.cancel(of: session) }
-        sessions[session].isBusy = false
+        cancelRequest(of: session)
         sessions[session].backlog?.ready.removeAll()
         sessions[session].backlog?.unanswered.removeAll()
         sessions[session].backlog?.deferred.releaseMemory()
         sessions[session].isBehind = false
-    }
-
-    private mutating func endSubscriptions(of session: SessionHandle, until effortEnd: UInt64) -> Bool {
+        // This comes before its phases end, so that later observers get both, the write and what ends with
+        // the client.
+        endLease(of: session)
         while let subscription = sessions[session].subscriptions.list.last {
             if effort > effortEnd { return false }
             end(subscription)
         }
         return true
+    }
+
+    /// A client that has hung up is told nothing any more, and waits for nothing. Its lines that have come still count.
+    /// Returns false if others should have their turn first; then call it again.
+    mutating func stopTelling(_ session: SessionHandle, until effortEnd: UInt64) -> Bool {
+        let (isBusy, newest) = (sessions[session].isBusy, sessions[session].subscriptions.list.last)
+        cancelRequest(of: session)
+        // What was cancelled may be the beginning of the newest one.
+        if isBusy, let newest { end(newest) }
+        while let subscription = sessions[session].subscriptions.list.last {
+            if effort > effortEnd { return false }
+            end(subscription)
+        }
+        sessions[session].backlog?.deferred.releaseMemory()
+        sessions[session].isBehind = false
+        sessions[session].dropEmptyBacklog()
+        return true
+    }
+
+    private mutating func cancelRequest(of session: SessionHandle) {
+        if sessions[session].isBusy { requests.cancel(of: session) }
+        sessions[session].isBusy = false
     }
 
     mutating func appendBye(to session: SessionHandle) {

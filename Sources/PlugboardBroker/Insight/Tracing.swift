@@ -227,6 +227,8 @@ struct Tracing: ~Copyable {
 
     mutating func takeGap() -> (gap: LostRange, subscription: SubscriptionHandle)? {
         while let tracer = withGap.popFirst() {
+            // A slice keeps what was taken from its front.
+            if withGap.isEmpty { withGap = [] }
             tracer.isListed = false
             if let gap = tracer.gap.take() { return (gap, tracer.subscription) }
         }

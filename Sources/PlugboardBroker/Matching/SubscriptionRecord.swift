@@ -87,7 +87,7 @@ struct SubscriptionRecord: ~Copyable {
 
     mutating func makeBacklog() -> Backlog { backlog.orMake(Backlog()) }
 
-    /// Frees the backlog, whose keys the hub has removed before.
+    /// Frees the backlog, whose keys the hub removes or abandons.
     mutating func releaseBacklog() { backlog = nil }
 
     /// Whether an event of this key is sent at once. Writes follow this, and `explain` and `trace` ask it.

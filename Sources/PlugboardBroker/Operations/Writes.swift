@@ -241,7 +241,8 @@ extension Hub {
         let value = asked.request.value.bytes(of: asked.line)
         let news = WriteEvent(.emit, of: observable, revision, to: value, by: author, cause, reason)
         announce(news)
-        if !matching.hasBegunObserver(of: observable) { return }
+        // The key may have been made for somebody who isn't told emits yet.
+        guard matching.hasBegunObserver(of: observable) else { return matching.forget(observable, &keyspace) }
         remember(.emit, observable, author, cause)
         if let reason { keyspace.history.setReason(reason) }
         if !keyspace[observable].hasValue { keyspace.keepForHistory(observable) }
