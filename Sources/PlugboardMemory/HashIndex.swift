@@ -45,16 +45,15 @@ public struct HashIndex: ~Copyable {
     private static let movedPerInsert = 16
     /// To move an entry takes as long as to give back the memory of so many.
     private static let freedPerMoved = 8
-    public static let entriesMin = 64
+    private static let entriesMin = 64
 
-    @usableFromInline var table: ProbeTable<Entry>
+    @usableFromInline var table = ProbeTable<Entry>(count: entriesMin)
     /// Those before `movedCount` are moved. Then it is empty, and its memory goes in pieces.
     @usableFromInline var outgrown = ProbeTable<Entry>(count: 0)
     private var movedCount = 0
     public private(set) var count = 0
 
-    /// Begins with room for three quarters of so many: a power of two.
-    public init(entries: Int = entriesMin) { table = ProbeTable(count: entries) }
+    public init() {}
 
     /// Begins to search for a hash; see `next`.
     @inlinable

@@ -54,6 +54,11 @@ final class Backlog {
     /// In `.room`, and listed as ready.
     var isReady = false
 
+    init() {
+        // A number that differs from backlog to backlog.
+        keys.filledMax -= Int(bitPattern: ObjectIdentifier(self)) >> 6 & 63
+    }
+
     /// Nothing is owed but what is in its lane.
     var isEmpty: Bool { keys.isEmpty && lines.isEmpty && !owesSynced && replay == nil && snapshot == nil }
 

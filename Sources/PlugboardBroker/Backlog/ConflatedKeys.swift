@@ -17,12 +17,24 @@ struct ConflatedKeys: ~Copyable {
         var next: Place = -1
     }
 
+    struct Indexed: ProbeEntry {
+        /// Its place and one; 0 if the entry is empty.
+        private var number: Int32 = 0
+
+        init(_ place: Place) { number = place + 1 }
+        private init() {}
+
+        static var empty: Indexed { Indexed() }
+        var isEmpty: Bool { number == 0 }
+        var place: Place { number - 1 }
+    }
+
     private var entries = List<Entry>()
     /// The notes of each place, up to the last place that has some.
     private var notes: [OwedNotes] = []
     private var free: Place = -1
-    /// Finds the place of a key by its handle. A place has the slot after its number, because there is no slot 0.
-    private var index = HashIndex(entries: 8)
+    /// Has no entries before the first key.
+    private var index = ProbeTable<Indexed>(count: 0)
     /// No key is looked up any more, because all that is left will be removed.
     private var isAbandoned = false
     private static let freePlace: Place = -2
@@ -35,6 +47,10 @@ struct ConflatedKeys: ~Copyable {
     private(set) var awaitedCount = 0
     /// How many bytes those lines count that were made already.
     private(set) var writtenBytes = 0
+
+    /// How many of 256 slots of the index are filled at most. It differs between subscriptions, so that of
+    /// thousands that are owed the same keys, not all grow with the same event.
+    var filledMax = 192
 
     @inline(__always) var isEmpty: Bool { count == 0 }
 
@@ -100,24 +116,23 @@ struct ConflatedKeys: ~Copyable {
 
     @inline(never)
     func find(_ observable: ObservableHandle) -> Place? {
-        var search = index.search(Self.hash(observable))
-        while let slot = index.next(&search) {
-            let place = Place(truncatingIfNeeded: slot) - 1
-            if self[place].observable == observable { return place }
-        }
-        return nil
+        slot(of: observable).map { index[$0].place }
     }
 
-    private static func hash(_ observable: ObservableHandle) -> UInt64 {
-        (observable.word &* 0x9E37_79B9_7F4A_7C15) >> 32
+    /// Makes room for so many keys at once, because each growth moves all of them.
+    mutating func reserve(_ wanted: Int) {
+        var slots = max(8, index.count)
+        while wanted * 256 > slots * filledMax { slots *= 2 }
+        if slots > index.count { makeIndex(of: slots) }
     }
 
     /// Adds a key that is not owed yet, at the end.
     @discardableResult
     mutating func append(_ owed: OwedKey) -> Place {
+        if (count + 1) * 256 > index.count * filledMax { makeIndex(of: max(8, index.count * 2)) }
         let place = put(owed)
         link(place)
-        index.insert(Self.hash(owed.observable), UInt32(place) + 1)
+        fill(owed.observable, place)
         count += 1
         if owed.isAwaited { awaitedCount += 1 }
         return place
@@ -140,8 +155,10 @@ struct ConflatedKeys: ~Copyable {
     /// Adds a key that isn't owed yet and was written before all others that are, but for those that were added like
     /// this: it follows them.
     mutating func insert(found owed: OwedKey) {
+        let behind = lastFound
         let place = append(owed)
-        move(place, behind: lastFound)
+        if behind >= 0 { self[place].event = self[behind].event }
+        move(place, behind: behind)
         lastFound = place
     }
 
@@ -183,7 +200,7 @@ struct ConflatedKeys: ~Copyable {
         let owed = self[place]
         if owed.isWritten { writtenBytes -= writtenBytes(at: place) }
         unlink(place)
-        if !isAbandoned { index.remove(Self.hash(owed.observable), UInt32(place) + 1) }
+        if !isAbandoned, let slot = slot(of: owed.observable) { Self.remove(slot, of: &index, entries) }
         if notes.indices.contains(Int(place)) { notes[Int(place)] = OwedNotes() }
         (entries[Int(place)].previous, entries[Int(place)].next) = (Self.freePlace, free)
         free = place
@@ -195,7 +212,7 @@ struct ConflatedKeys: ~Copyable {
     /// From now on, keys are only removed.
     mutating func abandon() {
         isAbandoned = true
-        index = HashIndex(entries: 8)
+        index = ProbeTable(count: 0)
     }
 
     private mutating func move(_ place: Place, behind other: Place) {
@@ -238,6 +255,41 @@ struct ConflatedKeys: ~Copyable {
     }
 }
 
+// The index: where each observable's entry is.
+extension ConflatedKeys {
+    private static func hash(_ observable: ObservableHandle) -> UInt64 {
+        (observable.word &* 0x9E37_79B9_7F4A_7C15) >> 32
+    }
+
+    @inline(__always)
+    private func slot(of observable: ObservableHandle) -> Int? {
+        if index.isEmpty { return nil }
+        return index.first(from: index.home(of: Self.hash(observable))) {
+            entries[Int($0.place)].key.observable == observable
+        }
+    }
+
+    private mutating func fill(_ observable: ObservableHandle, _ place: Place) {
+        index.insert(Indexed(place), hash: Self.hash(observable))
+    }
+
+    private static func remove(
+        _ slot: Int, of index: inout ProbeTable<Indexed>, _ entries: borrowing List<Entry>
+    ) {
+        index.remove(at: slot) { hash(entries[Int($0.place)].key.observable) }
+    }
+
+    private mutating func makeIndex(of slots: Int) {
+        entries.reserve(slots * filledMax / 256)
+        index = ProbeTable(count: slots)
+        var place = first
+        while place >= 0 {
+            fill(self[place].observable, place)
+            place = entries[Int(place)].next
+        }
+    }
+}
+
 extension ConflatedKeys: Checked {
     /// Each owed key is in the chain once, by age, and is found at once. Adds to `owedBy` how often each key
     /// is owed.
@@ -269,8 +321,8 @@ extension ConflatedKeys: Checked {
         try Self.always.agree("lines that were made are counted", writtenBytes, written)
         try Self.always.agree("the chain ends with the newest", last, previous)
         try Self.always.agree("a place is free or a key's", entries.count, found + countFree())
-        try Self.always.agree("the index has each key once", index.count, isAbandoned ? 0 : found)
-        try Self.always.hold("the index is sound", index.isSound)
+        let indexed = index.indices.count { !index[$0].isEmpty }
+        try Self.always.agree("the index has each key once", indexed, isAbandoned ? 0 : found)
     }
 
     private func countFree() -> Int {
@@ -312,7 +364,7 @@ struct OwedKey: BitwiseCopyable {
     /// Its line was made before the value changed, and is held. The line is empty if the observer gets none.
     var isWritten = false
 
-    /// How many bytes an owed key counts: about what it takes up.
+    /// How many bytes an owed key counts: about what it takes up at most.
     static let countedBytes = 56
 
     /// An event that has to wait.

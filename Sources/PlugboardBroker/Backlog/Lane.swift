@@ -60,7 +60,11 @@ struct Lane: ~Copyable, Checked {
     /// The event that was noted last, and what the lane had of its key.
     private var noted = (event: UInt64(0), key: Noted(place: 0))
 
-    fileprivate init(_ interest: ObservedKeys) { self.interest = interest }
+    fileprivate init(_ interest: ObservedKeys, number: UInt32) {
+        self.interest = interest
+        // It differs from lane to lane, so that not all grow with the same event.
+        keys.filledMax -= Int(number & 63)
+    }
 
     fileprivate var isLeft: Bool { stands.all.isEmpty }
 
@@ -349,7 +353,7 @@ struct Lanes: ~Copyable {
     mutating func join(_ subscription: borrowing SubscriptionRecord, at event: UInt64) -> Lag {
         if !all.contains(latest) || !all[latest].interest.isPlainly(that: subscription) {
             let interest = ObservedKeys(subscription)
-            latest = found[interest] ?? all.insert(Lane(interest))
+            latest = found[interest] ?? all.insert(Lane(interest, number: UInt32(found.count)))
             found[interest] = latest
         }
         all[latest].join(at: event)

@@ -46,6 +46,7 @@ extension Hub {
     private mutating func oweFound(
         of snapshot: ValueSnapshot, to subscription: SubscriptionHandle, _ backlog: Backlog
     ) -> Bool {
+        backlog.keys.reserve(backlog.keys.count + snapshot.found.count)
         delivery.judge.beginExamining()
         let filter = matching[subscription].filter
         let before = backlog.keys.count
