@@ -174,7 +174,6 @@ extension Backlog: Checked {
         try Self.always.hold("a gap that is awaited is there", !awaitsGap || lines.hasGap)
         try Self.always.hold("only what is paused is stepped", steps == 0 || isPaused)
     }
-
 }
 
 // What a whole session has to catch up with: which of its subscriptions are ready, and a reply that waits for

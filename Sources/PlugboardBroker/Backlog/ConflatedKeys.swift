@@ -333,7 +333,6 @@ extension ConflatedKeys: Checked {
         }
         return found
     }
-
 }
 
 // One key that a subscription is owed. It takes a few words, because a broker may have millions of them. What

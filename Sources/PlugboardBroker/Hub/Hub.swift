@@ -116,11 +116,7 @@ struct Hub: ~Copyable {
         // This comes before its phases end, so that later observers get both, the write and what ends with
         // the client.
         endLease(of: session)
-        while let subscription = sessions[session].subscriptions.list.last {
-            if effort > effortEnd { return false }
-            end(subscription)
-        }
-        return true
+        return endSubscriptions(of: session, until: effortEnd)
     }
 
     /// A client that has hung up is told nothing any more, and waits for nothing. Its lines that have come still count.
@@ -130,13 +126,18 @@ struct Hub: ~Copyable {
         cancelRequest(of: session)
         // What was cancelled may be the beginning of the newest one.
         if isBusy, let newest { end(newest) }
+        guard endSubscriptions(of: session, until: effortEnd) else { return false }
+        sessions[session].backlog?.deferred.releaseMemory()
+        sessions[session].isBehind = false
+        sessions[session].dropEmptyBacklog()
+        return true
+    }
+
+    private mutating func endSubscriptions(of session: SessionHandle, until effortEnd: UInt64) -> Bool {
         while let subscription = sessions[session].subscriptions.list.last {
             if effort > effortEnd { return false }
             end(subscription)
         }
-        sessions[session].backlog?.deferred.releaseMemory()
-        sessions[session].isBehind = false
-        sessions[session].dropEmptyBacklog()
         return true
     }
 

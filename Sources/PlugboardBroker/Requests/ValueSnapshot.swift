@@ -82,7 +82,10 @@ extension Hub {
         var visits = requests.visitsMax
         let isDone = search.goOn(keyspace, deadlines, &visits)
         insight.count(steps: (requests.visitsMax - visits) * Cost.visit)
-        while let observable = search.expired.popLast() { endExpired(observable) }
+        // A key of two patterns is found twice, and may be gone the second time.
+        while let observable = search.expired.popLast() {
+            if keyspace.contains(observable) { endExpired(observable) }
+        }
         return isDone
     }
 }
