@@ -44,6 +44,10 @@ struct Mutation: Sendable {
         },
         Mutation("dropped delete", at: { $0.last { $0.name == "delete" } }) { $0.remove() },
         Mutation("snapshot without a key", at: { $0.last { $0.isInitial } }) { $0.remove() },
+        // Also where events may wait, and the key is told again later.
+        Mutation("snapshot without a key that follows", "not in the snapshot", at: { $0.initials }) {
+            $0.remove()
+        },
         Mutation("lost newest", at: { $0.last { $0.skipped > 0 } }) { $0.remove() },
         // A key that a policy hides now and then may be told again when it is seen again.
         Mutation("repeated event", at: { $0.seen { ["update", "delete", "emit"].contains($0.name) } }) {
@@ -386,6 +390,23 @@ extension Recording {
                     guard let id = $0.id, case .sync = conversation.asked[id].wish else { return false }
                     return conversation.asked[id].begun > terms.restedAt
                 } && !(["delete", "leave"].contains(told.name) && isUnknown(told, in: conversation))
+        }
+    }
+
+    /// Events of a snapshot whose keys are told again after `synced`, and are never written so that they aren't asked
+    /// for.
+    fileprivate var initials: [Place] {
+        seen { $0.isInitial }.filter { place in
+            let told = place.told
+            let later = place.conversation.told[(place.index + 1)...].filter { $0.sub == told.sub }
+            guard let plan = place.plan, plan.since == nil,
+                let next = later.first(where: { $0.key == told.key || $0.name == "synced" }),
+                next.name == "synced",
+                later.contains(where: { $0.key == told.key }),
+                !place.conversation.told.contains(where: { $0.name == "lagged" })
+            else { return false }
+            return log.keys[told.key]?.allSatisfy { plan.telling(from: nil, to: $0.value) == .update }
+                ?? false
         }
     }
 

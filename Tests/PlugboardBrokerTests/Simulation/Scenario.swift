@@ -13,7 +13,6 @@ struct Scenario {
     let hasPhases: Bool
     let isHeavy: Bool
     let journal: JournalOptions
-    static let keys = ["k.0", "k.1", "k.2", "other"]
     private(set) var habits: [Habits] = []
     let features: Features
     private let wishes: Int
@@ -55,7 +54,7 @@ struct Scenario {
 
     func wishes(of client: Int) -> Int {
         if client == 0 { return 0 }
-        return features.isPlain ? wishes : wishes + 10
+        return features.isPlain ? wishes : wishes + 10 + (features.hasLongSnapshots ? features.keys.count : 0)
     }
 
     /// The user of a client. With policies, each client has a user of its own, except the witness.
@@ -67,8 +66,8 @@ struct Scenario {
 }
 
 /// What the world of a seed has besides the plain traffic of values: filters, calls, wills and goodbyes, emits in
-/// batches, short pauses, and policies that are loaded anew. Two worlds of five have none of it. The others take
-/// it from a random source of its own, so the plain worlds stay as they always were.
+/// batches, short pauses, long snapshots, and policies that are loaded anew. Two worlds of five have none of it. The
+/// others take it from a random source of its own, so the plain worlds stay as they always were.
 struct Features {
     let hasFilters: Bool
     let hasCalls: Bool
@@ -79,6 +78,9 @@ struct Features {
     let hasSlices: Bool
     /// A turn serves one connection that is only told something, and does as little else as it can.
     let hasShortTurns: Bool
+    /// There are more keys, all with a value from the beginning, so a snapshot takes many turns. Values have few
+    /// different parts.
+    let hasLongSnapshots: Bool
     let policies: PolicySequence
     /// The turns in which a new policy is loaded.
     let reloads: [Int]
@@ -95,7 +97,10 @@ struct Features {
         hasShortPauses = !isPlain && chance.isOne(in: 2)
         hasSlices = !isPlain && chance.isOne(in: 2)
         hasShortTurns = hasSlices && chance.isOne(in: 2)
+        hasLongSnapshots = hasSlices && hasFilters && chance.isOne(in: 2)
     }
+
+    var keys: [String] { (0..<(hasLongSnapshots ? 12 : 3)).map { "k.\($0)" } + ["other"] }
 
     var isPlain: Bool {
         !hasFilters && !hasCalls && !hasFarewells && !hasMixedBatches && !hasShortPauses

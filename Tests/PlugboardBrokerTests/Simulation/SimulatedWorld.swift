@@ -224,7 +224,7 @@ final class SimulatedWorld {
         case .settling:
             phase = .finishing
             restedAt = count()
-            clients.forEach { $0.finish(reading: Scenario.keys) }
+            clients.forEach { $0.finish(reading: scenario.features.keys) }
         case .finishing:
             clients.flatMap(\.unanswered).forEach(complain)
             isServing = false

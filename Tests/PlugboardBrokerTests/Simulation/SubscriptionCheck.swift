@@ -265,11 +265,16 @@ struct SubscriptionCheck {
         if let key = missed.first { return "\(key) was missed and not told: \(event.text)" }
         guard !awaited.isEmpty else { return nil }
         if !mayFold { return "\(awaited.sorted()) are not in the snapshot: \(event.text)" }
-        // They may have been deleted before their turn came.
-        for key in awaited where (known[key] ?? 0) == log.keys[key]?.count {
-            return "\(key) is not in the snapshot: \(event.text)"
+        let lost = awaited.first { !mayHaveGone($0) }
+        return lost.map { "\($0) is not in the snapshot: \(event.text)" }
+    }
+
+    /// Whether a key of the snapshot may have been deleted, or changed so that it isn't asked for, before its turn came.
+    private func mayHaveGone(_ key: String) -> Bool {
+        let (first, last) = (known[key] ?? 0, log.keys[key]?.count ?? 0)
+        return (first...max(first, last)).contains {
+            plan.telling(from: nil, to: log.write(of: key, $0)?.value) != .update
         }
-        return nil
     }
 
     private mutating func take(emit event: Told, _ emits: [String: OrderCheck.Emitted]) -> String? {
@@ -327,6 +332,8 @@ struct SubscriptionCheck {
                 return isGone && (mayFold || value == nil) ? nil : "\(key) of the snapshot is missing"
             }
             guard place < count else { return nil }
+            // A snapshot has no key whose value isn't asked for. If it waits and is deleted, it has never existed.
+            if mayFold, plan.isInitial, plan.narrowing != nil, value == nil, toldAt[key] == nil { return nil }
             if unknown.contains(key), plan.narrowing != nil || value == nil { return nil }
             if isReadBack && plan.narrowing != nil || isSilent(key, from: place, to: count) { return nil }
             return "\(plan.sub) lacks \(log.write(of: key, count).map { "\($0)" } ?? key)"

@@ -28,10 +28,11 @@ struct WishMaker {
 
     mutating func next(of name: String, _ chance: Chance, _ habits: Habits) -> Wish {
         made += 1
-        let key = chance.pick(Scenario.keys)
+        let key = chance.pick(habits.features.keys)
         let plain = "\"\(name)-\(made)-\(String.filler("x", habits.padding))\""
         if habits.isVaried, chance.isOne(in: 4), let wish = rare(plain, key, chance, habits) { return wish }
-        let value = habits.features.hasFilters ? Self.value(plain, chance) : plain
+        let value = habits.features.hasFilters ? Self.value(plain, chance, habits.features) : plain
+        if let wish = first(value, name, chance, habits) { return wish }
         if habits.features.hasShortPauses, habits.hasWindows, let wish = shortPause(key, value, chance) {
             return wish
         }
@@ -53,6 +54,15 @@ struct WishMaker {
         case 84..<93: return subscribe(name, chance, habits)
         default: return control(chance) ?? .sync
         }
+    }
+
+    /// What it asks first for long snapshots: it writes each key, and subscribes while others still write them.
+    private mutating func first(_ value: String, _ name: String, _ chance: Chance, _ habits: Habits) -> Wish?
+    {
+        let keys = habits.features.keys
+        guard habits.features.hasLongSnapshots else { return nil }
+        if made <= keys.count { return .publish(key: keys[made - 1], value: value, condition: nil) }
+        return made <= keys.count + 2 ? subscribe(name, chance, habits) : nil
     }
 
     /// Now and then pauses a subscription with `every` for one write, and then asks what it was told.
@@ -112,27 +122,28 @@ struct WishMaker {
         return (3..<9).contains(whim) ? Self.answer(call.call, chance) : nil
     }
 
-    /// A value with parts, and now and then one without.
-    private static func value(_ plain: String, _ chance: Chance) -> String {
+    /// A value with parts, and now and then one without. If it has few different parts, these meet most conditions.
+    private static func value(_ plain: String, _ chance: Chance, _ features: Features) -> String {
         guard !chance.isOne(in: 7) else { return plain }
-        let number = chance.below(8)
+        let number = features.hasLongSnapshots ? chance.pick([3, 5]) : chance.below(8)
         let spelled = chance.pick(["\(number)", "\(number)", "\(number).0", "\(number)e0"])
         let text = chance.pick(["", #","t":"a""#, #","t":"ab""#, #","t":"b""#])
         let rest = chance.isOne(in: 8) ? "" : #","rest":"what stays as it was, and is long""#
         return #"{"n":\#(spelled)\#(text),"id":\#(plain)\#(rest)}"#
     }
 
-    private static func narrowing(_ chance: Chance) -> Narrowing {
+    private static func narrowing(_ chance: Chance, _ features: Features) -> Narrowing {
         let condition = chance.isOne(in: 4) ? nil : chance.pick(Narrowing.Condition.allCases)
         let shown: [Narrowing.Shown] = [
             .value, .value, .nothing, .parts(["/n"]), .parts(["/n", "/t"]), .parts(["/t"]), .difference,
             .difference,
         ]
+        if features.hasLongSnapshots, chance.isOne(in: 2) { return Narrowing(shown: .parts(["/n"])) }
         return Narrowing(condition: condition, shown: chance.pick(shown))
     }
 
     private func batch(_ key: String, _ value: String, _ chance: Chance, _ habits: Habits) -> Wish {
-        let other = chance.pick(Scenario.keys.filter { $0 != key })
+        let other = chance.pick(habits.features.keys.filter { $0 != key })
         var parts = [
             Wish.Part(key: key, value: value),
             Wish.Part(key: other, value: value.replacing("-", with: "+")),
@@ -140,7 +151,7 @@ struct WishMaker {
         guard habits.features.hasMixedBatches else { return .batch(parts) }
         for mark in ["=", "~"] where !chance.isOne(in: 3) {
             let emit = Wish.Part(
-                key: chance.pick(Scenario.keys), value: value.replacing("-", with: mark), isEvent: true
+                key: chance.pick(habits.features.keys), value: value.replacing("-", with: mark), isEvent: true
             )
             parts.insert(emit, at: chance.below(parts.count + 1))
         }
@@ -160,7 +171,9 @@ struct WishMaker {
             plan.phase = chance.below(10)
             plan.acknowledges = chance.isOne(in: 2)
         }
-        if habits.features.hasFilters, !chance.isOne(in: 4) { plan.narrowing = Self.narrowing(chance) }
+        if habits.features.hasFilters, !chance.isOne(in: 4) {
+            plan.narrowing = Self.narrowing(chance, habits.features)
+        }
         live.append(Live(plan: plan))
         return .subscribe(plan)
     }
