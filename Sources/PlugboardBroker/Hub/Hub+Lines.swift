@@ -176,7 +176,7 @@ extension Hub {
     private mutating func goOn(with walk: DeferredRequest) -> Bool {
         switch walk.work {
         case .keys(var search):
-            let isDone = goOn(with: &search)
+            let isDone = goOn(with: &search, requests.visitsMax)
             walk.work = .keys(search)
             return isDone
         case .snapshot(let subscription, _): return goOnWithSnapshot(of: subscription)

@@ -36,7 +36,9 @@ extension Hub {
             after: request.has(.after) ? Array(options.after.bytes(of: asked.line)) : [],
             countMax: options.limit + 1
         )
-        guard goOn(with: &search) else { return requests.putOff(asked, .keys(search), &sessions) }
+        guard goOn(with: &search, requests.visits(isFirst: true)) else {
+            return requests.putOff(asked, .keys(search), &sessions)
+        }
         reply(asked, listing: search)
     }
 

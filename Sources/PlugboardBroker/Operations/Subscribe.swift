@@ -12,7 +12,7 @@ extension Hub {
         let beginning = resumption(asked, wanted)
         if beginning.isResumed != true, requests.decoder.options.initial {
             beginSnapshot(of: subscription)
-            guard goOnWithSnapshot(of: subscription) else {
+            guard goOnWithSnapshot(of: subscription, isFirst: true) else {
                 return requests.putOff(asked, .snapshot(subscription, wanted: wanted), &sessions)
             }
         }

@@ -12,6 +12,9 @@ struct Requests: ~Copyable, Checked {
     /// How many keys one request looks at before others have their turn. This takes about a millisecond.
     static let visitsPerSlice = 4_096
 
+    /// A new request looks at so small a part of them before it is put off, because very many may come at once.
+    static let partAtOnce = 64
+
     enum Reading { case nothing, publish, other, unusual }
 
     /// The parts of the present request besides its operation and its key.
@@ -30,6 +33,9 @@ struct Requests: ~Copyable, Checked {
     init(visitsMax: Int = Self.visitsPerSlice) {
         self.visitsMax = visitsMax
     }
+
+    /// How many keys a request looks at in its slice.
+    func visits(isFirst: Bool) -> Int { isFirst ? max(1, visitsMax / Self.partAtOnce) : visitsMax }
 
     mutating func beginPart(until effort: UInt64) { effortEnd = effort }
 

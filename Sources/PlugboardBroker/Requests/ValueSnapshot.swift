@@ -34,24 +34,25 @@ extension Hub {
     }
 
     /// Goes on with a subscription's snapshot for a slice. Returns whether all present values are owed.
-    mutating func goOnWithSnapshot(of subscription: SubscriptionHandle) -> Bool {
+    mutating func goOnWithSnapshot(of subscription: SubscriptionHandle, isFirst: Bool = false) -> Bool {
         guard let backlog = matching[subscription].backlog, let snapshot = backlog.snapshot
         else { return true }
-        let isDone = goOn(with: &snapshot.search)
+        let visits = requests.visits(isFirst: isFirst)
+        let isDone = goOn(with: &snapshot.search, visits)
         snapshot.found.append(snapshot.search.takeFound(), keyspace)
-        return isDone && oweFound(of: snapshot, to: subscription, backlog)
+        return isDone && oweFound(of: snapshot, to: subscription, backlog, visits)
     }
 
     /// Owes found keys. Returns whether that was all.
     private mutating func oweFound(
-        of snapshot: ValueSnapshot, to subscription: SubscriptionHandle, _ backlog: Backlog
+        of snapshot: ValueSnapshot, to subscription: SubscriptionHandle, _ backlog: Backlog, _ visitsMax: Int
     ) -> Bool {
         backlog.keys.reserve(backlog.keys.count + snapshot.found.count)
         delivery.judge.beginExamining()
         let filter = matching[subscription].filter
         let before = backlog.keys.count
         var visits = 0
-        while visits < requests.visitsMax, !delivery.judge.hasExaminedEnough,
+        while visits < visitsMax, !delivery.judge.hasExaminedEnough,
             let key = snapshot.found.popFirst(keyspace)
         {
             visits += 1
@@ -78,10 +79,10 @@ extension Hub {
 extension Hub {
     /// Goes on with a search for a slice. Ends those whose time is over: what it finds is then all there is. Returns
     /// whether it is done.
-    mutating func goOn(with search: inout KeySearch) -> Bool {
-        var visits = requests.visitsMax
+    mutating func goOn(with search: inout KeySearch, _ visitsMax: Int) -> Bool {
+        var visits = visitsMax
         let isDone = search.goOn(keyspace, deadlines, &visits)
-        insight.count(steps: (requests.visitsMax - visits) * Cost.visit)
+        insight.count(steps: (visitsMax - visits) * Cost.visit)
         // A key of two patterns is found twice, and may be gone the second time.
         while let observable = search.expired.popLast() {
             if keyspace.contains(observable) { endExpired(observable) }

@@ -23,7 +23,7 @@ struct TurnCost: Sendable {
 
 /// One attacker.
 struct SmallAttack: Sendable, CustomTestStringConvertible {
-    /// As in the bench.
+    /// As in the bench, if that has it.
     let name: String
     /// What one turn would do too much of if it did all at once.
     var measure: WritableKeyPath<TurnCost, Int> & Sendable = \TurnCost.steps
@@ -96,6 +96,11 @@ struct SmallAttack: Sendable, CustomTestStringConvertible {
             try stage.ask(writes(2_000, "siege.shop.k"), links[0])
             let rounds = String(repeating: "subscribe siege.shop.**\nunsubscribe 1\n", count: 10)
             return { for link in links { stage.send(rounds, link) } }
+        },
+        SmallAttack(name: "snapshots-at-once", most: stepsMost + settlingMost, turnsMost: 60) { stage in
+            let links = try (0..<100).map { _ in try stage.connect() }
+            try stage.ask(writes(500, "siege.shop.k"), links[0])
+            return { for link in links { stage.send("subscribe siege.shop.**\n", link) } }
         },
         SmallAttack(name: "who") { stage in
             let (observer, link) = (try stage.connect(), try stage.connect())
