@@ -269,14 +269,14 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
 
     private static let ofCalls: [StateMistake] = [
         StateMistake("Calls", "its caller knows it") { bus in
-            try bus.there(bus.hub.sessions[bus.guest].calls).made = [:]
+            try bus.there(bus.hub.sessions[bus.guest].calls).made = CallList()
         },
         StateMistake("Calls", "a call ends in time") { bus in
-            let call = try bus.there(bus.hub.sessions[bus.guest].calls?.made.values.first)
+            let call = try bus.there(bus.hub.sessions[bus.guest].calls?.made.first)
             bus.hub.deadlines.cancel(try bus.there(call.deadline))
         },
         StateMistake("Calls", "a plugin knows the calls that wait for it") { bus in
-            try bus.there(bus.hub.supervision.plugin(named: "lamp")).heldCalls = [:]
+            try bus.there(bus.hub.supervision.plugin(named: "lamp")).heldCalls = CallList()
         },
         StateMistake("Calls", "a service stands in the line of its pattern") { bus in
             bus.bare.take(#"{"op":"serve","key":"sum","spare":true}"#, from: bus.tax)

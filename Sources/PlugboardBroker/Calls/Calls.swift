@@ -72,21 +72,21 @@ struct Calls: ~Copyable {
         calls[call.number] = call
         counts.countAsked()
         asked.set(sessions[call.server].client, for: call.number)
-        sessions[call.caller].makeCalls().made[call.number] = call
-        sessions[call.server].makeCalls().toAnswer[call.number] = call
+        sessions[call.caller].makeCalls().made.append(call)
+        sessions[call.server].makeCalls().toAnswer.append(call)
     }
 
     /// A call waits until a plugin serves it.
     mutating func hold(_ call: PendingCall, _ value: [UInt8], for plugin: SupervisedPlugin) {
         call.held = (plugin, value)
-        plugin.heldCalls[call.number] = call
+        plugin.heldCalls.append(call)
         heldBytes += call.heldBytes
     }
 
     /// A call waits no more. Returns the plugin and the value of the call, if it did.
     mutating func endHolding(_ call: PendingCall) -> (plugin: SupervisedPlugin, value: [UInt8])? {
         heldBytes -= call.heldBytes
-        call.held?.plugin.heldCalls[call.number] = nil
+        call.held?.plugin.heldCalls.remove(call)
         return call.held.take()
     }
 
@@ -105,18 +105,18 @@ struct Calls: ~Copyable {
         asked.set(sessions[server].client, for: call.number)
         removeFromServer(call, &sessions)
         call.server = server
-        sessions[server].makeCalls().toAnswer[call.number] = call
+        sessions[server].makeCalls().toAnswer.append(call)
     }
 
     mutating func remove(_ call: PendingCall, _ sessions: inout SessionTable) {
         calls[call.number] = nil
-        sessions[call.caller].calls?.made[call.number] = nil
+        sessions[call.caller].calls?.made.remove(call)
         sessions[call.caller].dropEmptyCalls()
         removeFromServer(call, &sessions)
     }
 
     private func removeFromServer(_ call: PendingCall, _ sessions: inout SessionTable) {
-        sessions[call.server].calls?.toAnswer[call.number] = nil
+        sessions[call.server].calls?.toAnswer.remove(call)
         sessions[call.server].dropEmptyCalls()
     }
 }
@@ -222,9 +222,9 @@ final class Service {
 
 final class SessionCalls {
     var services: [Service] = []
-    /// The calls without an answer yet, by their numbers: those that it made, and those that it has to answer.
-    var made: [UInt64: PendingCall] = [:]
-    var toAnswer: [UInt64: PendingCall] = [:]
+    /// The calls without an answer yet: those that it made, and those that it has to answer.
+    var made = CallList()
+    var toAnswer = CallList()
 
     var isEmpty: Bool { services.isEmpty && made.isEmpty && toAnswer.isEmpty }
 
@@ -236,9 +236,31 @@ final class SessionCalls {
     }
 }
 
-extension Dictionary where Value == PendingCall {
-    /// In the order of the calls.
-    var inOrder: [PendingCall] { values.sorted { $0.number < $1.number } }
+/// Calls in the order in which they came to this list. To remove one, or to find the first, takes one step, however many
+/// there are.
+struct CallList {
+    private var calls: [UInt64: PendingCall] = [:]
+    /// The numbers of those that came, also of some that are gone. Before `start`, all are gone.
+    private var numbers: [UInt64] = []
+    private var start = 0
+
+    var count: Int { calls.count }
+    var isEmpty: Bool { calls.isEmpty }
+    var first: PendingCall? { isEmpty ? nil : calls[numbers[start]] }
+    var all: [PendingCall] { numbers[start...].compactMap { calls[$0] } }
+
+    subscript(number: UInt64) -> PendingCall? { calls[number] }
+
+    mutating func append(_ call: PendingCall) {
+        calls[call.number] = call
+        numbers.append(call.number)
+    }
+
+    mutating func remove(_ call: PendingCall) {
+        calls[call.number] = nil
+        while start < numbers.count, calls[numbers[start]] == nil { start += 1 }
+        if numbers.count > 2 * calls.count + 16 { (numbers, start) = (all.map(\.number), 0) }
+    }
 }
 
 // Which clients the latest calls were sent to. With this, a late answer is told from an answer that nobody

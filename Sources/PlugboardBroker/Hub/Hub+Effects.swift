@@ -8,9 +8,13 @@ import PlugboardWire
 extension Hub {
     // MARK: Calls
 
-    mutating func leaveCalls(of session: SessionHandle) {
-        end(sessions[session].calls?.made.inOrder.reversed() ?? [], nil)
-        endServing(of: session)
+    /// Ends the calls and the services of a client. Returns false if others should have their turn first.
+    mutating func leaveCalls(of session: SessionHandle, until effortEnd: UInt64) -> Bool {
+        while let call = sessions[session].calls?.made.first {
+            if effort > effortEnd { return false }
+            end([call], nil)
+        }
+        return endServing(of: session, until: effortEnd)
     }
 
     mutating func endLate(_ number: UInt64) {
@@ -22,7 +26,7 @@ extension Hub {
 
     private mutating func endHeld(for plugin: SupervisedPlugin) {
         let what = plugin.isExpected ? "may not any more" : "isn't running"
-        let unserved = plugin.heldCalls.inOrder.filter { !plugin.willServe($0.key.span) }
+        let unserved = plugin.heldCalls.all.filter { !plugin.willServe($0.key.span) }
         end(unserved, Refusal(.noProvider, "the plugin \"\(plugin.name)\" that would serve it \(what)"))
     }
 
@@ -30,6 +34,7 @@ extension Hub {
     /// another of them.
     mutating func end(_ ended: [PendingCall], _ refusal: Refusal?) {
         for call in ended where calls.find(call.number) != nil {
+            insight.count(steps: Cost.call)
             guard let refusal else {
                 end(call, .abandoned)
                 continue

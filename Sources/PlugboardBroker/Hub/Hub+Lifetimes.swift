@@ -81,10 +81,10 @@ extension Hub {
     }
 
     /// A client will send nothing more, but may still wait for answers or observe keys. Nobody waits for it any more:
-    /// its services end, and it has acknowledged everything.
+    /// its services end, and it has acknowledged everything. If it has very many calls to answer, they end in later turns.
     mutating func endInput(of session: SessionHandle) {
         sessions[session].isMute = true
-        endServing(of: session)
+        endServing(of: session, until: requests.effortEnd)
         for subscription in phases.awaited(from: session, matching) {
             acknowledge(subscription, upTo: .max)
         }

@@ -93,7 +93,7 @@ struct Hub: ~Copyable {
         end(session)
     }
 
-    /// Ends a session: makes its disconnect actions, and ends its subscriptions. Its values stay, and show
+    /// Ends a session: ends its calls, makes its disconnect actions, and ends its subscriptions. Its values stay, and show
     /// that their writer is gone. Returns false if others should have their turn first; then call it again.
     /// Nothing is sent to the client any more. Further calls do no harm.
     @discardableResult
@@ -101,18 +101,14 @@ struct Hub: ~Copyable {
         // Events that its end sets free for others must not go to the client itself.
         if sessions[session].isOpen { sessions[session].closeReason = .gone }
         sessions[session].backlog?.goodbye = nil
-        if sessions[session].calls != nil { leaveCalls(of: session) }
-        return leaveKeys(of: session, until: effortEnd)
+        stopSending(to: session)
+        return leaveCalls(of: session, until: effortEnd) && leaveKeys(of: session, until: effortEnd)
     }
 
     /// The same for a session that isn't open any more.
     @discardableResult
     mutating func leaveKeys(of session: SessionHandle, until effortEnd: UInt64 = .max) -> Bool {
-        cancelRequest(of: session)
-        sessions[session].backlog?.ready.removeAll()
-        sessions[session].backlog?.unanswered.removeAll()
-        sessions[session].backlog?.deferred.releaseMemory()
-        sessions[session].isBehind = false
+        stopSending(to: session)
         // This comes before its phases end, so that later observers get both, the write and what ends with
         // the client.
         endLease(of: session)
@@ -139,6 +135,14 @@ struct Hub: ~Copyable {
             end(subscription)
         }
         return true
+    }
+
+    private mutating func stopSending(to session: SessionHandle) {
+        cancelRequest(of: session)
+        sessions[session].backlog?.ready.removeAll()
+        sessions[session].backlog?.unanswered.removeAll()
+        sessions[session].backlog?.deferred.releaseMemory()
+        sessions[session].isBehind = false
     }
 
     private mutating func cancelRequest(of session: SessionHandle) {

@@ -34,6 +34,11 @@ enum Cost {
     /// So many bytes of owed lines are made, or looked at, in the time of a step.
     static let bytesOwedPerStep = 32
 
+    // MARK: A call's
+
+    /// To end one without an answer.
+    static let call = 16
+
     // MARK: A write's
 
     /// So many bytes of a value are read and written anew in the time of a step, to patch it or to add to it.

@@ -44,6 +44,9 @@ extension EventLoop {
     /// Ends a client that has left and, when it has got its last line, its connection.
     mutating func close(_ connection: Connection) {
         let session = connection.session
+        if hub.sessions[session].isMute, !hub.endServing(of: session, until: hub.requests.effortEnd) {
+            return queue.add(connection, .close)
+        }
         guard connection.isFinished(hub.sessions[session]) || !hub.sessions[session].isOpen else { return }
         // Who is dismissed has to get the last line before that.
         guard hub.delivery.dismissed.isEmpty, hub.leave(session, until: hub.requests.effortEnd) else {

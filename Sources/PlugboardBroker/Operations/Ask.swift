@@ -180,10 +180,21 @@ extension Hub {
         replyServed(asked, waits: false)
     }
 
-    mutating func endServing(of session: SessionHandle) {
-        while let service = sessions[session].calls?.services.last { end(service) }
+    /// Ends the services of a client, and the calls that it has to answer. Returns false if others should have their
+    /// turn first; then call it again.
+    @discardableResult
+    mutating func endServing(of session: SessionHandle, until effortEnd: UInt64 = .max) -> Bool {
+        while let service = sessions[session].calls?.services.last {
+            if effort > effortEnd { return false }
+            insight.count(steps: Cost.subscription)
+            end(service)
+        }
         // Callers are told in the order of their calls.
-        end(sessions[session].calls?.toAnswer.inOrder ?? [], .providerGone)
+        while let call = sessions[session].calls?.toAnswer.first {
+            if effort > effortEnd { return false }
+            end([call], .providerGone)
+        }
+        return true
     }
 
     mutating func endForbidden(of session: SessionHandle) {
@@ -192,8 +203,8 @@ extension Hub {
             end(service)
         }
         guard let calls = sessions[session].calls else { return }
-        let made = calls.made.inOrder.filter { !sessions[session].authorize(.call, $0.key.span) }
-        let toAnswer = calls.toAnswer.inOrder.filter { !sessions[session].authorize(.serve, $0.key.span) }
+        let made = calls.made.all.filter { !sessions[session].authorize(.call, $0.key.span) }
+        let toAnswer = calls.toAnswer.all.filter { !sessions[session].authorize(.serve, $0.key.span) }
         end(made, Refusal(.forbidden, "the policy does not let this client call it any more"))
         end(toAnswer, Refusal(.providerGone, "its server may not answer it any more"))
     }

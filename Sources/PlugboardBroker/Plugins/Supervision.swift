@@ -18,7 +18,7 @@ final class SupervisedPlugin {
     /// Whether it runs or will start by itself: it is not broken, stopped or ended.
     fileprivate(set) var isExpected = false
     /// The calls that wait for it, because it is starting, by their numbers.
-    var heldCalls: [UInt64: PendingCall] = [:]
+    var heldCalls = CallList()
     /// The demand for it; nil if it isn't started on demand.
     fileprivate(set) var demand: Demand?
     /// The supervisor's last report about it, as JSON with the members that a broker applies.
@@ -80,7 +80,7 @@ struct Supervision: ~Copyable, Checked {
 
     /// All calls that wait for plugins, in their order.
     var heldCalls: [PendingCall] {
-        plugins.flatMap(\.heldCalls.values).sorted { $0.number < $1.number }
+        plugins.flatMap(\.heldCalls.all).sorted { $0.number < $1.number }
     }
 
     var onDemand: [SupervisedPlugin] { plugins.filter { $0.demand != nil } }

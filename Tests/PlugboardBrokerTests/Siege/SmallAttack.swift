@@ -223,9 +223,28 @@ struct SmallAttack: Sendable, CustomTestStringConvertible {
             try stage.ask(lines(2_000) { #"{"op":"subscribe","sub":\#($0),"key":"siege.k\#($0)"}"# }, link)
             return { stage.close(link) }
         },
+        SmallAttack(name: "leave-calls") { stage in
+            try leaveCalls(stage) { stage.close($0) }
+        },
+        SmallAttack(name: "half-close-calls") { stage in
+            try leaveCalls(stage) { $0.isHalfClosed = true }
+        },
         SmallAttack(name: "leave-connections", measure: \.closings, most: 16) { stage in
             let links = try (0..<200).map { _ in try stage.connect() }
             return { for link in links { stage.close(link) } }
         },
     ]
+
+    /// A server leaves with very many calls to answer.
+    private static func leaveCalls(
+        _ stage: SiegeStage, _ leave: @escaping (SiegeStage.Link) -> Void
+    ) throws -> () throws -> Void {
+        let server = try stage.connect()
+        try stage.ask("serve siege.served", server)
+        for _ in 0..<8 {
+            let caller = try stage.connect()
+            try stage.ask(lines(200) { #"{"op":"call","id":\#($0),"key":"siege.served"}"# }, caller)
+        }
+        return { leave(server) }
+    }
 }
