@@ -204,15 +204,15 @@ extension SubscriptionRecord {
         return delivery.judge.telling(change, tail, filter)
     }
 
-    /// Whether the observer was sent the present value of a key, and is owed no other first. Without `diff`,
-    /// whether it may have been sent it.
+    /// Whether the observer was sent the present value of a key, or will be before what comes now: with `delivery` "all",
+    /// the line of an owed value is made before the value changes. Without `diff`, whether it may have been sent it.
     @inline(__always)
     borrowing func wasSent(
         _ observable: ObservableHandle, _ filter: Filter, _ keyspace: borrowing Keyspace
     ) -> Bool {
         guard filter.tellsDifferences else { return keyspace[observable].revision > filter.hiddenRevision }
         guard keyspace[observable].revision > filter.unsentRevision else { return false }
-        return backlog?.keys.find(observable) == nil
+        return delivery == .all || backlog?.keys.find(observable) == nil
     }
 }
 
