@@ -93,6 +93,8 @@ public enum Limits {
     public static let queueBytesMax = 1_048_576
     /// Keys owed to one client, over all its subscriptions.
     public static let owedKeysMax = 4_194_304
+    /// Keys that a subscription with `every` was sent lately. Past that, all its events wait for the end of that time.
+    public static let windowKeysMax = 65_536
     /// Bytes that wait for all clients without a quota together to read.
     public static let commonOwedBytesMax = 1_073_741_824
     /// Of the bytes that wait for several clients to read, so many are kept once for all of them, and count for none.

@@ -85,6 +85,26 @@ struct ConflationTests {
     }
 
     @Test(
+        "with `every`, as many keys as are remembered are told at once, and one more with the next tick",
+        arguments: 0...1
+    )
+    func fullWindow(more: Int) {
+        let bare = BareHub()
+        let (observer, writer) = (bare.client(), bare.client())
+        bare.take(#"{"op":"subscribe","key":"*","every":1000}"#, from: observer)
+        bare.take("emit first 1", from: writer)
+        let subscription = bare.hub.sessions[observer].subscriptions.list[0]
+        for number in 2..<(Limits.windowKeysMax + more) {
+            bare.hub.matching[subscription].backlog?.window?.add(UInt64(number), at: 0)
+        }
+        bare.take("emit new 1", from: writer)
+        let held = bare.hub.matching[subscription].backlog?.lines.count
+        bare.hub.endWindow(of: subscription)
+        let left = bare.hub.matching[subscription].backlog?.lines.count
+        #expect(held == more && left == 0)
+    }
+
+    @Test(
         "a client is sent what it is owed some at a time, and one event more the next time", arguments: 0...1)
     func settled(more: Int) {
         // A share for each subscription, and two steps for a line of more than 64 bytes.

@@ -274,7 +274,8 @@ extension SessionBacklog: Checked {
 
 // When a subscription with `every` may get the next line of a key. Keys that were sent lately are remembered
 // by their hash. Any other key is sent at once. A remembered key is owed until the window ends, and all later
-// events with it, so that the order holds. Two sets that take turns forget old keys without a clock for each.
+// events with it, so that the order holds. Two sets that take turns forget old keys without a clock for each. If there is
+// no room for more keys, all of them count as remembered.
 
 struct Window: Checked {
     /// Nanoseconds between two lines of one key.
@@ -287,6 +288,8 @@ struct Window: Checked {
     var ticket: DeadlineTicket?
     /// Events up to this one pass, although a tick is coming.
     private var openEvent: UInt64 = 0
+    /// A key was sent that isn't remembered: it was owed since before the window.
+    private var isOverfull = false
 
     init(milliseconds: UInt32) {
         span = UInt64(milliseconds) * 1_000_000
@@ -295,11 +298,14 @@ struct Window: Checked {
     var isTicking: Bool { ticket != nil }
 
     func holds(_ keyHash: UInt64, event: UInt64 = .max) -> Bool {
-        isTicking && event > openEvent && (told.contains(keyHash) || toldBefore.contains(keyHash))
+        isTicking && event > openEvent
+            && (isFull || told.contains(keyHash) || toldBefore.contains(keyHash))
     }
 
+    private var isFull: Bool { told.count >= Limits.windowKeysMax }
+
     mutating func add(_ keyHash: UInt64, at now: UInt64) {
-        told.insert(keyHash)
+        if isFull { isOverfull = true } else { told.insert(keyHash) }
         lastTold = now
     }
 
@@ -307,5 +313,8 @@ struct Window: Checked {
     mutating func open(event: UInt64) { openEvent = event }
 
     /// Forgets keys that were sent before the previous tick, or all.
-    mutating func forget(all: Bool) { (told, toldBefore) = ([], all ? [] : told) }
+    mutating func forget(all: Bool) {
+        if isOverfull, !all { return }
+        (told, toldBefore, isOverfull) = ([], all ? [] : told, false)
+    }
 }
