@@ -55,8 +55,10 @@ final class Connection {
     var hasHalfLine: Bool { !inbox.isEmpty && !isHeldBack && !todo.contains(.lines) }
 
     /// The peer has hung up, but bytes from before are still to be read, and only other connections stand in
-    /// the way.
-    var isReadOn: Bool { isHungUp && !inputEnded && !isHeldBack && !todo.contains(.lines) && !isThrottled }
+    /// the way. What it is held back for, it waits for in vain.
+    var isReadOn: Bool {
+        isHungUp && (isHeldBack || !inputEnded && !todo.contains(.lines) && !isThrottled)
+    }
 
     func wantedInterest(_ session: borrowing Session) -> Interest {
         if isHungUp { return .known }

@@ -244,8 +244,7 @@ extension EventLoop {
             queue.add(connection, .lines)
         }
         if owesMore(connection) { queue.add(connection, .owed) }
-        let waitsInVain = connection.isHungUp && connection.isHeldBack
-        if connection.isReadOn || waitsInVain { queue.add(connection, .read) }
+        if connection.isReadOn { queue.add(connection, .read) }
         if connection.isFinished(hub.sessions[session]) { queue.add(connection, .close) }
         try watch(connection)
     }
