@@ -91,15 +91,17 @@ extension JournalWriter {
     }
 
     /// Reserves as much as it can, but at least `least` bytes. Reserved room is never given up. Enough
-    /// stays free for the next snapshot, which grows with what is written here.
+    /// stays free for the next snapshot, which grows with what is written here. Writes that can't be refused have room
+    /// in any case: a delete makes the next snapshot smaller.
     func reserve(_ least: Int, _ live: Int) throws {
         guard reserved < max(JournalLimits.reservedBytes / 2, least) else { return }
+        let own = JournalLimits.roomBytesMin
         var size = max(least, min(JournalLimits.reservedBytes, reserved + roomLeft(live)))
         if let free = store.freeBytes() {
             let spare = max(0, free - heldBack(live))
-            size = min(size, reserved + max(spare / 2, min(spare, least - reserved)))
+            size = max(own, min(size, reserved + max(spare / 2, min(spare, least - reserved))))
         }
-        while size >= least {
+        while size >= own, size > reserved {
             do {
                 try file.reserve(size)
                 roomEnd = max(roomEnd, bytes + size)

@@ -330,6 +330,9 @@ public final class JournalWriter {
         return !isGone
     }
 
+    /// Whether everything before a mark is in the file.
+    public func hasWritten(upTo mark: JournalMark) -> Bool { mark <= written }
+
     /// Whether everything before a mark is certainly on disk, with what earlier brokers left.
     public func isSynced(upTo mark: JournalMark) -> Bool {
         mark <= synced && ended.isEmpty && !isSyncing && !isGone

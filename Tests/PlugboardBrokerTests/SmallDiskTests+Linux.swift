@@ -61,14 +61,58 @@
 
             broker = try TestBroker(state: state, options)
             let client = try broker.client()
-            let value = String(repeating: "y", count: 20_000)
-            var count = 0
-            while try client.ask("publish more.\(count + 1) \"\(value)\"").contains("\"ok\"") { count += 1 }
+            let count = try client.publishUntilFull(bytes: 20_000)
             #expect(count > 30 && count < 150)
             for number in 1...count { #expect(try client.ask("delete more.\(number)").contains("\"ok\"")) }
             for number in 0..<5 { #expect(try client.ask("delete key.\(number)").contains("\"ok\"")) }
             #expect(try client.write(500) == 0)
             broker.stop()
+        }
+
+        @Test("a delete has room after a restart, too, whatever the disk holds", arguments: [1_000, 300_000])
+        func deletes(bytes: Int) throws {
+            var broker = try TestBroker(state: state, options)
+            let count = try broker.client().publishUntilFull(bytes: bytes)
+            broker.stop()
+            broker = try TestBroker(state: state, options)
+            let client = try broker.client()
+            for number in 1...count { #expect(try client.ask("delete more.\(number)").contains("\"ok\"")) }
+            #expect(try client.write(100) == 0)
+            broker.stop()
+        }
+
+        @Test("a start without a free byte refuses writes until there is room, and does all else")
+        func noByte() throws {
+            let killed = try TemporaryFolder(named: "pk")
+            var broker = try TestBroker(state: state, options)
+            _ = try broker.client().publishUntilFull(bytes: 300_000)
+            try FileManager.default.copyItem(atPath: state, toPath: killed.path + "/state")
+            broker.stop()
+            try FileManager.default.removeItem(atPath: state)
+            try FileManager.default.copyItem(atPath: killed.path + "/state", toPath: state)
+            disk.fill("ballast")
+            broker = try TestBroker(state: state, options)
+            let client = try broker.client()
+            #expect(try client.ask("get more.1").contains("\"value\":\"yyy"))
+            #expect(try client.ask("emit more.1 1").contains("\"ok\""))
+            #expect(try client.ask("publish key 1").contains("\"storage\""))
+            disk.remove("ballast")
+            let end = ContinuousClock.now + .seconds(20)
+            while ContinuousClock.now < end, try !client.ask("delete more.1").contains("\"ok\"") {
+                usleep(50_000)
+            }
+            #expect(try client.write(100) == 0)
+            broker.stop()
+        }
+    }
+
+    extension TestClient {
+        /// Writes new keys of so many bytes until one is refused. Returns how many were written.
+        fileprivate func publishUntilFull(bytes: Int) throws -> Int {
+            let value = String(repeating: "y", count: bytes)
+            var count = 0
+            while try ask("publish more.\(count + 1) \"\(value)\"").contains("\"ok\"") { count += 1 }
+            return count
         }
     }
 

@@ -125,8 +125,11 @@ struct Durability: ~Copyable {
 
     // MARK: The journal
 
-    /// Whether nothing waits to be written and the disk has not failed.
-    @inline(__always) var isWritten: Bool { records.isEmpty && failure == nil }
+    /// Whether no commit waits to be written and the disk has not failed. On a disk without any room, the first line of
+    /// the journal's file may wait: it says nothing of what clients are told.
+    @inline(__always) var isWritten: Bool {
+        failure == nil && (records.isEmpty || journal?.hasWritten(upTo: records.commits) == true)
+    }
 
     /// Sets the records in use.
     mutating func begin(_ records: consuming RecordBuffer) {
