@@ -243,7 +243,9 @@ struct Recovery: ~Copyable {
     ) throws {
         let offset = damage.place.offset
         let wasClosed = found.signpost.map { $0.isClosed && $0.segment >= number } ?? false
-        let wasSafe = try reader.saysSafe(upTo: offset, later: later, in: store)
+        // What was written since the machine was started is there, unless the disk failed.
+        let isThere = !boot.isEmpty && found.boot == boot && !files.hasFailed
+        let wasSafe = try reader.saysSafe(upTo: isThere ? nil : offset, later: later, in: store)
         guard damage.isUnwritten, !wasSafe, !wasClosed else { throw damage.error }
         if reader.writtenBytes == 0, later.isEmpty {
             // The file has no written bytes, so nothing is missing.
@@ -295,24 +297,31 @@ struct Recovery: ~Copyable {
 
 extension LogReader {
     /// Whether a later line of this segment says that everything up to `offset` was on disk, or a line in the `later`
-    /// segments: such a line means that all earlier segments are on disk. Then no crash explains damage there.
-    mutating func saysSafe(upTo offset: Int, later: [UInt64], in store: any FileStore) throws -> Bool {
-        if try saysSafe(upTo: UInt64(offset)) { return true }
+    /// segments: such a line means that all earlier segments are on disk. Then no crash explains damage there. Without
+    /// an offset, any later line says so.
+    mutating func saysSafe(upTo offset: Int?, later: [UInt64], in store: any FileStore) throws -> Bool {
+        let isHere = try hasLine { record in
+            guard let offset else { return true }
+            return record.kind == .closed || record.kind == .synced && record.bytes > UInt64(offset)
+        }
+        if isHere { return true }
         for number in later {
             var reader = try LogReader(JournalFiles.segment(number), in: store)
-            if try reader.saysSafe(upTo: nil) { return true }
+            let isLater = try reader.hasLine {
+                offset == nil || $0.kind == .closed || $0.kind == .synced
+            }
+            if isLater { return true }
         }
         return false
     }
 
-    private mutating func saysSafe(upTo offset: UInt64?) throws -> Bool {
+    /// Whether there is such a line from here on.
+    private mutating func hasLine(where isRight: (RecordLine) -> Bool) throws -> Bool {
         while true {
             switch try next() {
             case .end: return false
             case .damage: continue
-            case .record:
-                let isSynced = record.kind == .synced && offset.map { record.bytes > $0 } ?? true
-                if isSynced || record.kind == .closed { return true }
+            case .record: if isRight(record) { return true }
             }
         }
     }

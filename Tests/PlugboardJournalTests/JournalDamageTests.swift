@@ -58,6 +58,24 @@ import Testing
         #expect(3_501...4_000 ~= place?.offset ?? 0)
     }
 
+    @Test func `zeros before other lines are damage, unless the machine has stopped since`() throws {
+        let (disk, states) = try Self.hundred()
+        try disk.rename("closed-0000000001", to: "newest-0000000001")
+        let closing = disk.text(name).split(separator: "\n").last?.utf8.count ?? 0
+        disk.shorten(name, to: disk.text(name).utf8.count - closing - 1)
+        _ = try TestJournal(disk.afterKill(), options: .plain)
+        for later in [false, true] {
+            let left = disk.afterKill()
+            if later { _ = try TestJournal(left, options: .plain) }
+            let count = left.text(name).utf8.count
+            let from = later ? count - 60 : count / 2
+            for byte in from..<from + 60 { left.blank(name, byte: byte) }
+            #expect(try damage { _ = try TestJournal(left.afterKill(), options: .plain) }?.file == name)
+            let again = try TestJournal(left.afterKill(), options: .plain, boot: "boot-2", newEpoch: "e2")
+            #expect(again.recovered.torn != nil && states.contains(again.state))
+        }
+    }
+
     @Test func `a cut at every byte of the last three records costs those alone`() throws {
         let (disk, states) = try Self.hundred()
         try disk.rename("closed-0000000001", to: "newest-0000000001")

@@ -352,6 +352,11 @@ extension SimulatedDisk {
         files[name]?.bytes[bit / 8] ^= 1 << UInt8(bit % 8)
     }
 
+    /// Makes one byte of a file zero.
+    public func blank(_ name: String, byte: Int) {
+        files[name]?.bytes[byte] = 0
+    }
+
     /// Shortens a file without the program's knowledge.
     public func shorten(_ name: String, to count: Int) {
         files[name]?.bytes.removeSubrange(count...)
