@@ -22,11 +22,12 @@ struct AskedValueTests {
         }
     }
 
-    @Test("a value of 65,536 bytes has an outline, and a longer one has none")
+    @Test("a value of 262,144 parts has an outline, and one with more has none")
     func limit() {
-        for (bytes, isOutlined) in [(AskedValue.bytesMax, true), (AskedValue.bytesMax + 1, false)] {
+        for (elements, isOutlined) in [(AskedValue.nodesMax - 1, true), (AskedValue.nodesMax, false)] {
             var asked = AskedValue()
-            #expect(withBytes(value(bytes: bytes)) { asked.read($0) } == isOutlined)
+            let value = Array(("[0" + String(repeating: ",0", count: elements - 1) + "]").utf8)
+            #expect(withBytes(value) { asked.read($0) } == isOutlined)
         }
     }
 
@@ -36,7 +37,7 @@ struct AskedValueTests {
         #expect(!withBytes(Array(#"{"a":"#.utf8)) { asked.read($0) })
     }
 
-    @Test("the answers are the same, whatever was asked before", arguments: [100, 65_536, 65_537])
+    @Test("the answers are the same, whatever was asked before", arguments: [100, 65_537])
     func answers(bytes: Int) throws {
         let texts = [
             #"["/a","/b/1/c~1d"]"#, #"["","/b/0","/b/2","/text/0"]"#, #"["/none","/b"]"#, #"["/a"]"#,
@@ -55,6 +56,32 @@ struct AskedValueTests {
                 comparer.endAsking()
             }
             #expect(again == (alone + alone).flatMap { [$0, $0] })
+        }
+    }
+
+    @Test("a large object or array answers the same as a small one", arguments: [63, 64, 1_000])
+    func large(count: Int) throws {
+        let members = (2..<count).map { #""m\#($0)":{"n":\#($0)}"# }.joined(separator: ",")
+        let elements = (0..<count).map { "[\($0)]" }.joined(separator: ",")
+        let objects = [
+            #"{"a":0,\#(members),"\u0061":1}"#, #"{"x/\"\\y":[\#(elements)],\#(members)}"#,
+            #"{"one":{"a":0,\#(members)},"other":{"a":1,\#(members)},"list":[\#(elements)]}"#,
+            "[\(elements)]",
+        ]
+        let sets = try [
+            #"["/a"]"#, #"["/m2/n","/a","/m9999","/m3"]"#, #"["/x~1\"\\y/3/0"]"#, #"["/m2","/m2/n"]"#,
+            #"["/one/a","/other/a","/list/62","/other/m61/n"]"#, #"["/62/0","/0","/01","/9999","/-"]"#,
+        ].map { try JSONPointerSet(array: Array($0.utf8).span, at: 0) }
+        for object in objects {
+            withBytes(Array(object.utf8)) { value in
+                var comparer = JSONComparer()
+                for set in sets + sets.reversed() {
+                    let alone = parts(set, of: value, &comparer)
+                    comparer.ask(about: 7)
+                    #expect(parts(set, of: value, &comparer) == alone)
+                    comparer.endAsking()
+                }
+            }
         }
     }
 

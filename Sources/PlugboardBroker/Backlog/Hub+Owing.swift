@@ -75,6 +75,8 @@ extension Hub {
             return true
         }
         let filter = matching[subscription].filter
+        delivery.judge.ask(about: delivery.eventNumber)
+        defer { delivery.judge.endAsking() }
         return delivery.judge.concerns(news.event, from: news.old(in: keyspace), to: news.value, filter)
     }
 

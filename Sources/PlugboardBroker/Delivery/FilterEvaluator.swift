@@ -139,6 +139,11 @@ struct FilterEvaluator: ~Copyable {
         return .change
     }
 
+    /// The questions up to `endAsking` are about an event that others are asked about, too.
+    mutating func ask(about event: UInt64) { comparer.ask(about: event) }
+
+    mutating func endAsking() { comparer.endAsking() }
+
     /// Whether an observer is told anything of a change from one value to another.
     mutating func concerns(
         _ event: EventKind, from old: Span<UInt8>, to value: Span<UInt8>, _ filter: Filter?

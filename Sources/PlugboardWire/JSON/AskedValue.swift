@@ -5,13 +5,20 @@ import PlugboardMemory
 
 /// A value and, if it was asked about before, its outline. Its owner passes the same bytes with each question.
 struct AskedValue: ~Copyable {
-    /// Longer values are searched again each time: their outlines would take up too much memory.
-    static let bytesMax = 65_536
+    /// A value with more parts, names included, is searched again each time: its outline would take up too much memory.
+    static let nodesMax = 262_144
+    /// From so many members or elements on, they are found by name or number and not one after another. This is so
+    /// in one object or array of a value, the first in which something is looked for.
+    static let contentsMin = 64
     private var outline = JSONOutline()
     /// Whether the value was read, and whether it has an outline.
     private var (isRead, isOutlined) = (false, false)
     /// Whether a name or a string may have escapes.
     private var hasEscapes = false
+    /// The object or array whose contents are found by name or number; −1 if there is none.
+    private var indexed = -1
+    private var names = JSONNames()
+    private var elements = List<UInt32>()
     /// The pointer that was followed last, if its set has no other, where it led, and a bit if it did: many ask
     /// about the same part.
     private var followed = ByteBuffer()
@@ -22,7 +29,11 @@ struct AskedValue: ~Copyable {
     /// Forgets the value.
     mutating func forget() {
         if isRead { outline.removeAll() }
-        (isRead, isOutlined) = (false, false)
+        if indexed >= 0 {
+            names.removeAll()
+            elements.removeAll(keeping: JSONOutline.keptMax)
+        }
+        (isRead, isOutlined, indexed) = (false, false, -1)
         followed.removeAll()
     }
 
@@ -30,7 +41,7 @@ struct AskedValue: ~Copyable {
     mutating func read(_ value: Span<UInt8>) -> Bool {
         if isRead { return isOutlined }
         isRead = true
-        isOutlined = value.count <= Self.bytesMax && outline.read(value)
+        isOutlined = outline.read(value, nodesMax: Self.nodesMax)
         hasEscapes = value.contains(UInt8(ascii: "\\"))
         return isOutlined
     }
@@ -55,7 +66,7 @@ struct AskedValue: ~Copyable {
     }
 
     /// Notes the value at a node of the outline for the pointers at a node of their tree.
-    private func visit(
+    private mutating func visit(
         _ token: Int,
         at node: Int,
         _ tree: PointerTree,
@@ -75,7 +86,7 @@ struct AskedValue: ~Copyable {
         found |= 1 << UInt64(pointer)
     }
 
-    private func visitContents(
+    private mutating func visitContents(
         _ token: Int,
         of node: Int,
         isObject: Bool,
@@ -84,6 +95,15 @@ struct AskedValue: ~Copyable {
         _ found: inout UInt64,
         _ places: inout MutableSpan<ByteRange>
     ) {
+        if isIndexed(node, isObject: isObject, value) {
+            var child = tree.nodes[token].firstChild
+            while child >= 0 {
+                let content = content(isObject: isObject, child, tree, value)
+                if let content { visit(child, at: content, tree, value, &found, &places) }
+                child = tree.nodes[child].nextSibling
+            }
+            return
+        }
         var next = node + 1
         for element in 0..<outline.childCount(node) {
             let child =
@@ -102,5 +122,31 @@ struct AskedValue: ~Copyable {
 
     private func child(of token: Int, named name: Span<UInt8>, _ tree: PointerTree) -> Int {
         hasEscapes ? tree.child(of: token, named: name) : tree.child(of: token, plainlyNamed: name)
+    }
+
+    // MARK: Large objects and arrays
+
+    /// Whether the contents of an object or array are found by name or number. The first large one becomes so.
+    private mutating func isIndexed(_ node: Int, isObject: Bool, _ value: Span<UInt8>) -> Bool {
+        if indexed == node { return true }
+        guard indexed < 0, outline.childCount(node) >= Self.contentsMin else { return false }
+        indexed = node
+        if isObject {
+            names.fill(node, of: outline, value)
+        } else {
+            var element = node + 1
+            for _ in 0..<outline.childCount(node) {
+                elements.append(UInt32(truncatingIfNeeded: element))
+                element = outline.next(element)
+            }
+        }
+        return true
+    }
+
+    /// The member or element of the indexed object or array to which a token leads.
+    private func content(isObject: Bool, _ token: Int, _ tree: PointerTree, _ value: Span<UInt8>) -> Int? {
+        if isObject { return names.find(tree.characters(token), in: outline, value).map { $0 + 1 } }
+        let element = tree.nodes[token].element
+        return elements.indices.contains(element) ? Int(elements[element]) : nil
     }
 }

@@ -46,18 +46,17 @@ struct JSONCharacters: ~Escapable {
 
     /// A hash of the characters, the same for all spellings, and another one in each process.
     static func hash(_ spelling: Span<UInt8>) -> UInt32 {
-        var hasher = Hasher()
+        var hasher = CharacterHasher()
         var reader = JSONCharacters(spelling)
-        var (word, shift): (UInt64, UInt64) = (0, 0)
-        while let byte = reader.next() {
-            word |= UInt64(byte) << shift
-            shift = (shift + 8) % 64
-            guard shift == 0 else { continue }
-            hasher.combine(word)
-            word = 0
-        }
-        hasher.combine(word)
-        return UInt32(truncatingIfNeeded: hasher.finalize())
+        while let byte = reader.next() { hasher.add(byte) }
+        return hasher.finish()
+    }
+
+    /// The same for characters without escapes.
+    static func hash(characters: Span<UInt8>) -> UInt32 {
+        var hasher = CharacterHasher()
+        for index in characters.indices { hasher.add(characters[index]) }
+        return hasher.finish()
     }
 
     static func areEqual(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
@@ -99,6 +98,25 @@ struct JSONCharacters: ~Escapable {
         let byte = pending?.removeFirst()
         if pending?.count == 0 { pending = nil }
         return byte
+    }
+}
+
+/// Hashes bytes, eight at a time.
+private struct CharacterHasher {
+    private var hasher = Hasher()
+    private var (word, shift): (UInt64, UInt64) = (0, 0)
+
+    mutating func add(_ byte: UInt8) {
+        word |= UInt64(byte) << shift
+        shift = (shift + 8) % 64
+        guard shift == 0 else { return }
+        hasher.combine(word)
+        word = 0
+    }
+
+    mutating func finish() -> UInt32 {
+        hasher.combine(word)
+        return UInt32(truncatingIfNeeded: hasher.finalize())
     }
 }
 

@@ -71,6 +71,17 @@ struct JSONNames: ~Copyable {
         place(of: characters, others.slots[slot].hash, outline, text).flatMap { self[$0] }
     }
 
+    /// The name that has these characters. They are UTF-8 without escapes.
+    func find(_ characters: Span<UInt8>, in outline: borrowing JSONOutline, _ text: Span<UInt8>) -> Int? {
+        let hash = JSONCharacters.hash(characters: characters)
+        let place = slots.first(from: slots.home(of: UInt64(hash))) { entry in
+            entry.hash == hash
+                && JSONCharacters.areEqual(
+                    outline.characters(Int(entry.node), of: text), characters: characters)
+        }
+        return place.flatMap { self[$0] }
+    }
+
     private mutating func clear(for names: Int) {
         var wanted = Self.slotsMin
         while wanted < names * 2 { wanted *= 2 }

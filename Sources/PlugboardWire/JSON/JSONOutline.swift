@@ -22,7 +22,7 @@ public struct JSONOutline: ~Copyable {
 
     private var nodes = List<Node>()
     /// An emptied list keeps memory for this many elements.
-    private static let keptMax = 16_384
+    static let keptMax = 16_384
 
     init() {}
 

@@ -14,6 +14,10 @@ struct PointerTree: ~Escapable {
         self.tokens = tokens
     }
 
+    /// The characters of a node's token.
+    @_lifetime(copy self)
+    func characters(_ node: Int) -> Span<UInt8> { nodes[node].token.bytes(of: tokens) }
+
     /// The node after `node` for the member with this name, as spelled; −1 if no pointer goes there.
     func child(of node: Int, named name: Span<UInt8>) -> Int {
         if name.contains(UInt8(ascii: "\\")) { return child(of: node, spelled: name) }
