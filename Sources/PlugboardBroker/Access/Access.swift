@@ -53,6 +53,9 @@ struct Access: ~Copyable {
     /// If not, a client may see keys that it couldn't see then, so it can't resume from that revision.
     func hasStood(since revision: UInt64) -> Bool { policy == nil || revision >= policyRevision }
 
+    /// How many rules have to be looked at to find what a client may do.
+    var ruleCount: Int { policy?.rules.count ?? 0 }
+
     /// What a client may do under the policy; nil if there is no policy.
     mutating func rights(of peer: PeerIdentity, _ groups: [UInt32], name: String?) -> Rights? {
         guard let policy else { return nil }

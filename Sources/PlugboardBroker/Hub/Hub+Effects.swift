@@ -91,6 +91,7 @@ extension Hub {
     /// A client has taken a name, and rules may be about that name.
     mutating func applyRules(_ name: Span<UInt8>, of session: SessionHandle) {
         guard let grant = sessions[session].grant else { return }
+        insight.count(steps: access.ruleCount)
         grant.name = String(name)
         renewRights(of: session)
     }
@@ -102,6 +103,7 @@ extension Hub {
             let rights = access.rights(of: sessions[session].peer, grant.groups, name: grant.name),
             rights !== grant.rights
         else { return false }
+        insight.count(steps: sessions[session].subscriptions.count * Cost.rights)
         let before = grant.rights
         grant.rights = rights
         matching.reach.outdate()

@@ -114,6 +114,7 @@ extension Hub {
     /// If the write of a will fails, nobody is left to be told.
     private mutating func writeWill(_ will: Will, of session: SessionHandle) {
         let bytes = will.bytes
+        insight.count(steps: bytes.count / Cost.bytesChangedPerStep)
         do throws(Refusal) {
             let asked = AskedRequest(will.write, bytes.span, from: session)
             try make(try plan(asked), asked, reason: .will)
@@ -135,6 +136,7 @@ extension Hub {
                 return
             }
             deleted += 1
+            insight.count(steps: Cost.ended)
             end(observable, .disconnected)
         }
     }

@@ -27,6 +27,8 @@ enum Cost {
     static let renewed = 6
     /// To withhold or to release an owed key, because rights have changed.
     static let withheld = 8
+    /// To ask for a subscription what a client may see, because its rights have changed.
+    static let rights = 4
     /// To give a subscription its share of what is sent.
     static let share = 4
     /// A client is sent so much of what it is owed at a time, and a share more.
@@ -43,6 +45,9 @@ enum Cost {
 
     /// So many bytes of a value are read and written anew in the time of a step, to patch it or to add to it.
     static let bytesChangedPerStep = 32
+
+    /// To end a value with its client.
+    static let ended = 8
 
     // MARK: A journal's
 

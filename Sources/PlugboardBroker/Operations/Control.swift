@@ -80,7 +80,7 @@ extension Hub {
         } else {
             delivery.setAside(other, .disconnected, saying: message, &sessions)
         }
-        leave(other)
+        leave(other, until: requests.effortEnd)
         delivery.openReply(to: session, &sessions)
         ReplyEncoder.appendDisconnected(
             client: client, id: asked.id, revision: revision, to: &sessions[session].outbox.own
