@@ -139,7 +139,7 @@ public enum JournalError: Error, Equatable, Sendable, CustomStringConvertible {
         switch self {
         case .damaged(let place, let what): "the journal is damaged: \(place): \(what)"
         case .missing(let file): "the journal is damaged: \(file) is missing"
-        case .inUse(let folder): "another broker uses the journal in \(folder)"
+        case .inUse(let folder): "a broker uses the journal in \(folder): stop it first"
         case .unknownVersion(let place): "the journal is of a later version of plugboard: \(place)"
         case .failed(let error): "the journal can't be kept: \(error)"
         }

@@ -135,7 +135,7 @@ final class StateCopyTests: FolderSuite {
         try publish(2)
         let first = try place()
         #expect(
-            try run("journal", "new-epoch", "--socket", folder.socket).messages.contains("another broker")
+            try run("journal", "new-epoch", "--socket", folder.socket).messages.contains("a broker uses")
         )
         try end(broker, by: SIGTERM)
         #expect(
