@@ -49,14 +49,13 @@ public struct EndSinceBoot: Equatable, Sendable {
     /// Milliseconds since then.
     let milliseconds: UInt64
 
+}
+
+extension EndSinceBoot {
     /// The end after some milliseconds; nil if it isn't known which start this is.
     public init?(in milliseconds: UInt64, boot: String, _ time: TimeSource) {
         guard let mark = Signpost.mark(ofBoot: boot) else { return nil }
         self.init(boot: mark, milliseconds: time.millisecondsSinceBoot() &+ milliseconds)
-    }
-
-    init(boot: UInt32, milliseconds: UInt64) {
-        (self.boot, self.milliseconds) = (boot, milliseconds)
     }
 
     /// How many milliseconds are left; nil if the machine was started anew.

@@ -6,20 +6,19 @@ import PlugboardPosix
 
 /// The files of one folder. All errors are `SystemError`. Several threads use it.
 public protocol FileStore: AnyObject, Sendable {
-    /// The names of all files, in byte order.
+    /// In byte order.
     func names() throws -> [String]
-    /// Opens a file for reading.
     func open(_ name: String) throws -> any ReadableFile
     /// Returns when the whole file and its name are on disk, whoever wrote it. Frees the room that was
     /// reserved after its end.
     func sync(_ name: String) throws
-    /// Creates a file for appending. Fails if the name exists.
+    /// Fails if the name exists.
     func create(_ name: String) throws -> any AppendableFile
     /// Shortens a file. The new length is on disk when this returns.
     func truncate(_ name: String, to bytes: Int) throws
-    /// Renames a file. If the new name exists, that file is replaced.
+    /// If the new name exists, that file is replaced.
     func rename(_ name: String, to other: String) throws
-    /// Removes a file. Only `syncNames` makes sure that it doesn't come back after a crash.
+    /// Only `syncNames` makes sure that it doesn't come back after a crash.
     func remove(_ name: String) throws
     /// Returns when all created, renamed and removed names are on disk.
     func syncNames() throws

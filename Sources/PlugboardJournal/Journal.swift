@@ -33,10 +33,9 @@ public enum Journal {
         let epoch = isNew ? newEpoch() : recovered.epoch ?? newEpoch()
         var index = try SegmentIndex(store, epoch: epoch, after: recovered)
         do {
-            if recovered.hasFailed { try writeAnew(store, &recovered, &index) }
             // A killed broker may have made the snapshot, and its name may not be on disk. It replaces segments.
             if index.snapshot > 0, !recovered.isClosed { try certainly(store.syncNames) }
-            if isShort(store, after: recovered.lastSegment) { trim(store, &index) }
+            trimIfShort(store, &index, after: recovered.lastSegment)
             let writer = try JournalWriter(
                 store, worker: worker, options: options, after: recovered, index, epoch: epoch, boot: boot,
                 time: time
@@ -51,29 +50,15 @@ public enum Journal {
         }
     }
 
-    /// After a failed sync the system may take unwritten bytes for written. So no later sync can be trusted, and
-    /// everything is written again.
-    private static func writeAnew(
-        _ store: any FileStore, _ recovered: inout Recovered, _ index: inout SegmentIndex
-    ) throws {
-        if recovered.lastSegment > 0 {
-            recovered.snapshotBytes = try certainly { try store.compact(upTo: recovered.lastSegment) }
-            recovered.unsynced = []
-            index.snapshot = recovered.lastSegment
-        }
-        try certainly { try store.remove(JournalFiles.failed) }
-    }
-
-    /// Whether the disk has too little free room for the writer to begin.
-    private static func isShort(_ store: any FileStore, after segment: UInt64) -> Bool {
-        guard let free = store.freeBytes(), free < JournalLimits.shortBytes, segment > 0 else { return false }
+    /// If the disk has too little free room for the writer to begin, the history goes.
+    private static func trimIfShort(
+        _ store: any FileStore, _ index: inout SegmentIndex, after segment: UInt64
+    ) {
+        func isShort() -> Bool { store.freeBytes() ?? .max < JournalLimits.shortBytes }
+        guard segment > 0, isShort() else { return }
         // A killed broker may have left reserved room after the end. This frees it.
         try? store.sync(JournalFiles.segment(segment))
-        return store.freeBytes() ?? 0 < JournalLimits.shortBytes
-    }
-
-    /// Without much room, the history goes.
-    private static func trim(_ store: any FileStore, _ index: inout SegmentIndex) {
+        guard isShort() else { return }
         let old = index.old(upTo: index.snapshot, keeping: 0)
         _ = index.forget(old)
         store.removeAll(old.map(JournalFiles.segment))
@@ -112,11 +97,10 @@ public enum Journal {
 
 /// A place in one of a journal's files.
 public struct JournalPlace: Equatable, Sendable, CustomStringConvertible {
-    /// The name of the file in the journal's folder.
     public let file: String
     /// The number of bytes before it in the file.
     public let offset: Int
-    /// The number of the line, from 1.
+    /// From 1.
     public let line: Int
 
     public var description: String { "\(file), line \(line), byte \(offset)" }

@@ -4,17 +4,15 @@
 
 /// The names of one journal's files.
 struct JournalFiles {
-    /// The numbers of the segments, ascending.
+    /// Numbers, ascending.
     private(set) var segments: [UInt64] = []
-    /// The numbers of the snapshots, ascending.
     private(set) var snapshots: [UInt64] = []
-    /// Files that were not finished.
     private(set) var unfinished: [String] = []
     /// Torn ends that crashes left, ordered by segment.
     private(set) var torn: [String] = []
     /// Ordered; the last one counts. There can be several after a backup of the folder was restored.
     private(set) var signposts: [Signpost] = []
-    /// The marks of the folder; see `FolderMark`.
+    /// See `FolderMark`.
     private(set) var marks: [String] = []
     /// Whether an earlier broker couldn't bring to disk what it had written.
     private(set) var hasFailed = false
@@ -70,15 +68,11 @@ struct JournalFiles {
     }
 
     private static func signpost(_ name: String) -> Signpost? {
-        for (start, isClosed) in [(newestStart, false), (closedStart, true)] {
-            guard name.hasPrefix(start) else { continue }
-            let parts = name.dropFirst(start.count).split(separator: "-", omittingEmptySubsequences: false)
-            guard let number = parts.first.flatMap({ UInt64($0) }), parts.count <= 2 else { continue }
-            let boot = parts.count > 1 ? UInt32(parts[1], radix: 16) : nil
-            let signpost = Signpost(segment: number, isClosed: isClosed, boot: boot)
-            return isPossible(number) && signpost.name == name ? signpost : nil
-        }
-        return nil
+        let parts = name.split(separator: "-")
+        guard parts.count > 1, let number = UInt64(parts[1]), isPossible(number) else { return nil }
+        let boot = parts.count > 2 ? UInt32(parts[2], radix: 16) : nil
+        let signpost = Signpost(segment: number, isClosed: name.hasPrefix(closedStart), boot: boot)
+        return signpost.name == name ? signpost : nil
     }
 
     /// An empty file. A broker creates it when its disk has failed.
@@ -106,12 +100,8 @@ struct JournalFiles {
 
     /// The number in a name; nil if this program would spell the name differently.
     private static func number(_ name: String, _ start: String) -> UInt64? {
-        guard name.hasPrefix(start), name.hasSuffix(end) else { return nil }
-        let digits = name.dropFirst(start.count).dropLast(end.count)
-        guard let number = UInt64(digits), isPossible(number), self.name(start, number) == name else {
-            return nil
-        }
-        return number
+        let number = UInt64(name.dropFirst(start.count).dropLast(end.count))
+        return number.flatMap { isPossible($0) && self.name(start, $0) == name ? $0 : nil }
     }
 
     private static func isPossible(_ number: UInt64) -> Bool {

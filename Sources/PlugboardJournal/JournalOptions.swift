@@ -115,7 +115,7 @@ public enum JournalLimits {
     static let snapshotPieceBytes = 65_536
     /// It is synced after each this many bytes.
     static let snapshotSyncBytes = 16_777_216
-    /// If less is free at the start, a snapshot is made before anything is written.
+    /// If less is free at the start, the history goes before anything is written.
     static let shortBytes = 262_144
     /// If less is free at the end, room stays reserved for the next start.
     static let smallDiskBytes = 67_108_864
@@ -130,10 +130,6 @@ public enum JournalLimits {
     static let roomBytesMin = 65_536
     /// A snapshot is made when there are more ended segments than this, however small they are.
     public static let looseSegmentsMax = 64
-    /// On a small disk, the loop writes a state of up to this size at once for a snapshot, which takes about a
-    /// millisecond. A larger one is made from the files there.
-    public static let stateKeysMax = 4_096
-    public static let stateBytesMax = 1_048_576
     /// While more of a snapshot waits to be written, no more values are added.
     static let snapshotWaitingBytesMax = 8_388_608
     /// Bytes of ended segments that are kept as history, unless the user chooses another number.

@@ -46,7 +46,7 @@ public struct JournalRepair: ~Copyable {
             if old.isEmpty { return nil }
             result.revision = whole.revision
         } else {
-            try write(try Survey(store, try sources()) { note($0.place) }, epoch)
+            try write(try sources(), epoch)
         }
         for name in old {
             try store.rename(name, to: "damaged-" + name)
@@ -106,10 +106,34 @@ public struct JournalRepair: ~Copyable {
         if result.damages.count < Self.placesMax { result.damages.append(place) }
     }
 
-    private mutating func write(_ survey: Survey, _ epoch: String) throws {
-        var header = survey.header(upTo: files.last + 1)
-        (header.epoch, header.boot, header.previous) = (epoch, "", 0)
-        (result.keys, result.revision) = (survey.latest.count, header.revision)
-        _ = try store.write(survey, header, when: WallClock.millisecondsSince1970())
+    /// Writes the newest update of each key in these files as a snapshot, in the order of the files.
+    private mutating func write(_ names: [String], _ epoch: String) throws {
+        var header = FileHeader(kind: .snapshot, segment: files.last + 1, epoch: epoch, revision: 0)
+        // Each lacks its end: the checksum or, in a batch, the closing brace. `when` is 0 if the body has its time.
+        var latest: [[UInt8]: (number: Int, body: [UInt8], when: UInt64)] = [:]
+        var number = 0
+        try LogReader.read(names, in: store, skip: { note($0.place) }) { reader in
+            header.revision = max(header.revision, reader.record.revision)
+            let isBatch = reader.record.kind == .batch
+            return reader.record.forEachWrite(of: reader.line) { write, bytes in
+                number += 1
+                let body = Array(bytes[..<(bytes.count - (isBatch ? 1 : RecordEnd.bytes))])
+                latest[Array(write.key.bytes(of: bytes))] =
+                    write.kind == .update ? (number, body, isBatch ? write.when : 0) : nil
+            }
+        }
+        header.keys = latest.count
+        (result.keys, result.revision) = (latest.count, header.revision)
+        let name = JournalFiles.snapshot(header.segment)
+        let file = SnapshotFile(try store.createAnew(JournalFiles.unfinished(name)))
+        _ = try store.place(name) {
+            let now = WallClock.millisecondsSince1970()
+            var snapshot = StateSnapshot(header, file, when: now, write: file.append)
+            for (_, body, when) in latest.values.sorted(by: { $0.number < $1.number }) {
+                snapshot.append(body.span, when: when)
+            }
+            snapshot.end()
+            return try file.finish()
+        }
     }
 }

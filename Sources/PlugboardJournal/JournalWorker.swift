@@ -32,9 +32,8 @@ public enum JournalWork: Sendable {
     case release(any AppendableFile, bytes: Int)
     /// Appends to the file of a snapshot.
     case write(SnapshotFile, [UInt8])
-    /// Makes a snapshot that replaces all segments up to this one, which has ended. The file has the values in memory.
-    /// Without it, the files are read.
-    case compact(upTo: UInt64, SnapshotFile?)
+    /// Ends a snapshot, which replaces all segments up to this one.
+    case compact(upTo: UInt64, SnapshotFile)
     /// Removes segments that a snapshot replaces and that have so many bytes, and closes those of their files that are
     /// still open. For large files the system needs time for that.
     case trim([UInt64], closing: [UnsyncedFile], bytes: Int)

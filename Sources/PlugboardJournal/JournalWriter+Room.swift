@@ -12,7 +12,14 @@ extension JournalWriter {
     /// The bytes in the files that a snapshot would leave out. History doesn't count.
     private func dead(_ live: Int) -> Int { index.looseBytes + bytes + liveThen - live }
 
-    private var mayCompact: Bool { !isCompacting && segment >= retryAt }
+    var mayCompact: Bool { !isCompacting && segment >= retryAt }
+
+    /// Whether earlier brokers left very much, because they didn't live long enough to make a snapshot.
+    func isOverdue(_ live: Int) -> Bool {
+        let factor = JournalLimits.overdueFactor
+        return index.looseSegments > factor * JournalLimits.looseSegmentsMax
+            || dead(live) > factor * options.deadBytesMax(live: live, leeway: leeway)
+    }
 
     /// Whether there are so many that a snapshot is worthwhile. The limit leaves some of the promised bytes for writes
     /// during the snapshot.
@@ -76,7 +83,7 @@ extension JournalWriter {
     }
 
     /// Keeps enough room reserved for the next turn, at least `needed` bytes.
-    func keepRoom(_ records: inout RecordBuffer, atLeast needed: Int = 0) throws {
+    public func keepRoom(_ records: inout RecordBuffer, atLeast needed: Int = 0) throws {
         // Some room is always kept for the next turn. `roomBytesMin` of it is for writes that can't be
         // refused.
         let least = max(needed, JournalLimits.headerReadBytes) + JournalLimits.roomBytesMin
@@ -87,7 +94,8 @@ extension JournalWriter {
             try reserve(least, records.liveBytes)
         }
         records.room = reserved - JournalLimits.roomBytesMin
-        note(full: records.room <= 0 || !records.isEmpty || refused > 0)
+        // Otherwise a snapshot may come first, and this is called again.
+        if !hasEndedSegment { note(full: records.room <= 0 || !records.isEmpty || refused > 0) }
     }
 
     /// Reserves as much as it can, but at least `least` bytes. Reserved room is never given up. Enough
@@ -137,21 +145,20 @@ extension JournalWriter {
         worker.add(.trim(old, closing: gone, bytes: bytes))
     }
 
-    /// Frees room when there is none. Removes the file that was made ahead, and makes a snapshot at once
-    /// if that is quick.
+    /// Frees room when there is none. Removes the file that was made ahead, and ends the segment for a
+    /// snapshot.
     private func relieve(_ records: inout RecordBuffer) throws {
         let live = records.liveBytes
-        let isAwaited = live <= JournalLimits.awaitedStateBytesMax
-        if isAwaited { awaitRoom(isClosing: true) }
+        if live <= JournalLimits.awaitedStateBytesMax { awaitRoom(isClosing: true) }
         removeNextFile()
         // A snapshot that frees only a little is worth it, because otherwise writes are refused. Without room for it,
         // the reserved room is left for writes that can't be refused.
         let hasRoom = (store.freeBytes() ?? 0) + reserved >= heldBack(live)
         if mayCompact, hasRoom, dead(live) >= workBytesMin, try endSegment(&records) {
-            beginCompaction(live)
-            if isAwaited { awaitRoom(isClosing: true) }
+            isSnapshotWanted = true
         }
-        if !isCompacting, (store.freeBytes() ?? 0) < heldBack(live) + JournalLimits.shortBytes {
+        guard !isCompacting, !hasEndedSegment else { return }
+        if (store.freeBytes() ?? 0) < heldBack(live) + JournalLimits.shortBytes {
             trim(keeping: 0)
             awaitRoom()
         }
@@ -196,7 +203,7 @@ extension JournalWriter {
     /// Ends the segment if nothing waits to be written. If there is no room for the next one, frees the unused room of
     /// this one and tries again. Returns whether the segment ended.
     func endSegment(_ records: inout RecordBuffer) throws -> Bool {
-        guard records.isEmpty else { return false }
+        guard records.isEmpty, !hasEndedSegment else { return hasEndedSegment }
         let ended = segment
         try beginSegment(&records)
         if segment == ended {
@@ -204,29 +211,26 @@ extension JournalWriter {
             (roomEnd, laidOut.end) = (bytes, 0)
             try beginSegment(&records)
         }
-        segmentBefore = nil
         return segment > ended
     }
 
-    /// Call it before anybody is served. If earlier brokers left very much, they didn't live long enough to make a
-    /// snapshot: then it is awaited.
+    /// Call it before anybody is served, after the first snapshot was begun if it is time for one.
     public func settleFirst(_ records: inout RecordBuffer) throws {
-        let (live, factor) = (records.liveBytes, JournalLimits.overdueFactor)
-        let isOverdue =
-            index.looseSegments > factor * JournalLimits.looseSegmentsMax
-            || dead(live) > factor * options.deadBytesMax(live: live, leeway: leeway)
-        try settle(&records)
-        if isOverdue { awaitRoom() }
+        if needsSnapshotAtOnce { awaitRoom() }
+        if hasFailed {
+            guard index.snapshot == segment - 1 else {
+                throw JournalError.failed(SystemError(code: EIO, operation: "write anew"))
+            }
+            try certainly { try store.remove(JournalFiles.failed) }
+        }
+        trimHistory()
+        try keepRoom(&records)
     }
 
-    /// Makes a snapshot if the journal holds too much. Call it when nothing waits to be written: at the
-    /// start, because an earlier broker may have left too much, when nothing is written any more, and on a small
-    /// disk after a snapshot, because much may have been written meanwhile.
+    /// Ends the segment for a snapshot if the journal holds too much, although nothing is written any more.
     func settle(_ records: inout RecordBuffer) throws {
         trimHistory()
-        let live = records.liveBytes
-        compactIfWorthwhile(live)
-        if holdsTooMuch(live), try endSegment(&records) { beginCompaction(live) }
+        if isCompactionWorthwhile(records.liveBytes) { _ = try endSegment(&records) }
         try keepRoom(&records)
     }
 }

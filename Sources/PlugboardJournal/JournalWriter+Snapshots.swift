@@ -4,7 +4,7 @@
 import PlugboardWire
 
 extension JournalWriter {
-    /// Whether the last `flush` ended a segment. Then call `beginSnapshot` before the state changes.
+    /// Whether a segment has just ended. Then call `beginSnapshot` before the state changes.
     public var hasEndedSegment: Bool { segmentBefore != nil }
 
     /// Begins a snapshot of the state, if it is time for one. `keys` is the number of keys with a value: add each of
@@ -12,54 +12,42 @@ extension JournalWriter {
     public func beginSnapshot(keys: Int, live: Int) -> StateSnapshot? {
         guard let (end, when) = segmentBefore else { return nil }
         segmentBefore = nil
-        guard isCompactionWorthwhile(live) else { return nil }
-        // On a small disk, who writes may have to wait for the snapshot. Then the worker reads the files, unless the
-        // state is small.
-        let isSmall = keys <= JournalLimits.stateKeysMax && live <= JournalLimits.stateBytesMax
-        guard leeway > 0 || isSmall else {
-            beginCompaction(live)
-            return nil
-        }
+        let isWanted = isSnapshotWanted
+        isSnapshotWanted = false
+        guard isWanted ? mayCompact : isCompactionWorthwhile(live) else { return nil }
+        if isWanted || isOverdue(live) { leeway = 0 }
+        compacting = (end.segment, live)
+        snapshotBegan = time.nanoseconds()
         var header = end
         header.keys = keys
-        let name = JournalFiles.unfinished(JournalFiles.snapshot(header.segment))
-        guard let file = try? store.createAnew(name) else {
-            beginCompaction(live)
+        do {
+            let file = try store.createAnew(JournalFiles.unfinished(JournalFiles.snapshot(end.segment)))
+            let (worker, unfinished) = (worker, SnapshotFile(file))
+            return StateSnapshot(header, unfinished, when: when) { worker.add(.write(unfinished, $0)) }
+        } catch {
+            _ = take(.compactionFailed("\(error)"))
             return nil
         }
-        noteCompaction(live)
-        let (worker, unfinished) = (worker, SnapshotFile(file))
-        return StateSnapshot(header, unfinished, when: when) { worker.add(.write(unfinished, $0)) }
     }
 
-    /// Whether all values have to be added at once, because clients may have to wait for the snapshot.
+    /// Whether all values have to be added at once, because somebody may have to wait for the snapshot.
     public var needsSnapshotAtOnce: Bool { leeway == 0 }
 
-    /// All values were added. If it isn't as many as its first line says, the snapshot is made of the files.
+    /// All values were added.
     public func end(_ snapshot: consuming StateSnapshot) {
+        guard snapshot.isWhole else {
+            abandon(snapshot)
+            _ = take(.compactionFailed("there aren't as many values as it says"))
+            return
+        }
         snapshot.end()
-        worker.add(.compact(upTo: snapshot.segment, snapshot.isWhole ? snapshot.file : nil))
+        worker.add(.compact(upTo: snapshot.segment, snapshot.file))
     }
 
     /// Gives up a snapshot to which not all values were added.
     public func abandon(_ snapshot: consuming StateSnapshot) {
         try? store.remove(JournalFiles.unfinished(JournalFiles.snapshot(snapshot.segment)))
         compacting = nil
-    }
-
-    func compactIfWorthwhile(_ live: Int) {
-        if index.looseSegments > 0, isCompactionWorthwhile(live) { beginCompaction(live) }
-    }
-
-    /// Asks the worker for a snapshot, which it makes from the files.
-    func beginCompaction(_ live: Int) {
-        noteCompaction(live)
-        worker.add(.compact(upTo: segment - 1, nil))
-    }
-
-    private func noteCompaction(_ live: Int) {
-        compacting = (segment - 1, live)
-        snapshotBegan = time.nanoseconds()
     }
 
     // MARK: Reading again

@@ -5,17 +5,6 @@
 import PlugboardPosix
 import PlugboardWire
 
-extension JournalWriter {
-    /// Whether `takeNews` may return anything.
-    public var hasNews: Bool { !news.isEmpty || !setAside.isEmpty }
-
-    /// Whether `tick` must be called once a second.
-    public var wantsTick: Bool {
-        let isSyncing = options.sync == .interval && (isSyncing || written > syncing.mark)
-        return isFull || isSyncing || revision != tickRevision
-    }
-}
-
 /// Appends records to a journal. Only one thread uses it.
 public final class JournalWriter {
     let store: any FileStore
@@ -79,17 +68,22 @@ public final class JournalWriter {
     var isClosing = false
     /// The revision of the last commit, and the same at the last tick.
     var revision: UInt64
-    fileprivate var tickRevision: UInt64
+    private var tickRevision: UInt64
     /// Set if a segment has just ended and the state hasn't changed since: the beginning of a snapshot of it, and the
     /// time of its last record.
     var segmentBefore: (header: FileHeader, when: UInt64)?
+    /// Whether a snapshot of it is needed, and not only if it is worthwhile.
+    var isSnapshotWanted: Bool
+    /// Whether the disk failed under an earlier broker. Then the system may take unwritten bytes for written: no later
+    /// sync can be trusted, and the first snapshot writes everything again.
+    let hasFailed: Bool
     var index: SegmentIndex
     /// Results of the worker that the loop hasn't seen yet.
     var setAside: [WorkDone] = []
     /// The size of the largest record that was refused for lack of room; 0 once there is room.
     var refused = 0
     var isFull = false
-    fileprivate var written: JournalMark = 0
+    private var written: JournalMark = 0
     private var synced: JournalMark = 0
     /// Ended segments that may not be on disk yet.
     var ended: [UnsyncedFile]
@@ -101,7 +95,7 @@ public final class JournalWriter {
     public private(set) var isSyncing = false
     private var isSyncWanted = false
     /// What the last sync brings to disk: up to this mark, and up to these bytes of this segment.
-    fileprivate var syncing: (mark: JournalMark, segment: UInt64, bytes: Int) = (0, 0, 0)
+    private var syncing: (mark: JournalMark, segment: UInt64, bytes: Int) = (0, 0, 0)
     /// When it began.
     private var syncBegan: UInt64 = 0
     /// The number of quick syncs since the last slow one.
@@ -136,11 +130,16 @@ public final class JournalWriter {
         self.index = index
         file = try store.create(JournalFiles.segment(segment))
         ended = recovered.unsynced.map { UnsyncedFile(segment: $0) }
+        hasFailed = recovered.hasFailed
+        isSnapshotWanted = hasFailed
     }
 
-    /// Writes the first line of the first segment. `settle` reserves room for what follows.
+    /// Writes the first line of the first segment. `settleFirst` reserves room for what follows.
     func begin(_ records: inout RecordBuffer, after recovered: Recovered) throws {
         beginMeasuring(live: 0)
+        var before = header(.snapshot, previous: recovered.chain)
+        before.segment -= 1
+        if before.segment > 0 { segmentBefore = (before, recovered.when) }
         records.begin(header(.segment, previous: recovered.chain))
         try writeTurn(&records)
         // The marks of earlier brokers count until this line is written.
@@ -154,7 +153,7 @@ public final class JournalWriter {
     // MARK: Writing
 
     /// Writes what the turn recorded. Call it before anybody hears of the writes. If it ends a segment,
-    /// call `beginSnapshot` afterwards. Records for which there is no room stay in `records`, and
+    /// call `beginSnapshot` and `keepRoom` afterwards. Records for which there is no room stay in `records`, and
     /// `records.room` isn't above 0. Throws `JournalError.failed`.
     public func flush(_ records: inout RecordBuffer, revision: UInt64) throws {
         segmentBefore = nil
@@ -178,18 +177,15 @@ public final class JournalWriter {
     }
 
     /// Makes room for a record of `needed` bytes, after writing what waits. Returns false if the disk is
-    /// full. Throws `JournalError.failed`.
+    /// full. If it ends a segment, call `beginSnapshot` afterwards, and then try again. Throws `JournalError.failed`.
     public func makeRoom(_ records: inout RecordBuffer, needed: Int, revision: UInt64) throws -> Bool {
         self.revision = revision
         // If the write is refused, nothing is left to be written at the end of the turn.
         try writeTurn(&records)
-        let live = records.liveBytes
-        // On a large disk the end of the next turn is early enough for a snapshot, and the state can be given then.
-        if bytes > segmentEnd || holdsTooMuch(live), try endSegment(&records), leeway == 0 {
-            compactIfWorthwhile(live)
-        }
+        if bytes > segmentEnd || holdsTooMuch(records.liveBytes) { _ = try endSegment(&records) }
         try keepRoom(&records, atLeast: needed)
         if records.count + needed <= records.room { return true }
+        if hasEndedSegment { return false }
         refused = max(refused, needed)
         note(full: true)
         return false
@@ -240,6 +236,12 @@ public final class JournalWriter {
         lagTold = JournalLimits.lagToldNanoseconds
         let isQuick = now - syncBegan <= JournalLimits.quickSyncNanoseconds
         quickSyncs = isQuick ? min(quickSyncs + 1, JournalLimits.quickSyncsMin) : 0
+    }
+
+    /// Whether `tick` must be called once a second.
+    public var wantsTick: Bool {
+        let isSyncing = options.sync == .interval && (isSyncing || written > syncing.mark)
+        return isFull || isSyncing || revision != tickRevision
     }
 
     /// Call it once a second. Tries again to write records for which there was no room. Throws
@@ -340,6 +342,9 @@ public final class JournalWriter {
 
     // MARK: What was done
 
+    /// Whether `takeNews` may return anything.
+    public var hasNews: Bool { !news.isEmpty || !setAside.isEmpty }
+
     /// Takes the worker's results and returns the news. Throws `JournalError.failed`: then nothing more
     /// can be promised, and the broker must end.
     public func takeNews(_ records: inout RecordBuffer) throws -> [JournalNews] {
@@ -351,8 +356,6 @@ public final class JournalWriter {
             case .syncFailed(let error): throw JournalError.failed(error)
             case .compacted, .compactionFailed, .released, .prepared:
                 _ = take(work)
-                // On a large disk the end of the next segment is early enough.
-                if case .compacted = work, leeway == 0 { try settle(&records) }
             }
         }
         defer { news = [] }

@@ -199,13 +199,10 @@ struct Recovery: ~Copyable {
                 )
             }
             note(header)
-            found.mayBeCopy = isCopy(mark: header.mark ?? "", of: number)
+            let isTrue = FolderMark.isTrue(header.mark ?? "", ofSegment: number, in: store)
+            found.mayBeCopy = store.hasStamps && !isTrue
             return nil
         }
-    }
-
-    private func isCopy(mark: String, of segment: UInt64) -> Bool {
-        store.hasStamps && !FolderMark.isTrue(mark, ofSegment: segment, in: store)
     }
 
     private mutating func finish(_ number: UInt64, _ reader: borrowing LogReader) {

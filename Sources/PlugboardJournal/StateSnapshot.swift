@@ -1,5 +1,5 @@
 // A snapshot of the values in memory. The loop adds some of them in each turn, and the worker writes them: so nobody
-// waits, and no record is read again.
+// waits, and no record is read again. It gets its name only when it is on disk, and only then are older files removed.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -101,5 +101,18 @@ public final class SnapshotFile: Sendable {
             try file.sync()
             return state.bytes
         }
+    }
+}
+
+extension FileStore {
+    /// Ends a snapshot that replaces all segments up to `last`. Then removes older snapshots and old torn ends. Returns
+    /// its size. Throws `JournalError` or `SystemError`; then no file was removed.
+    func compact(upTo last: UInt64, _ file: SnapshotFile) throws -> Int {
+        let files = JournalFiles(names: try names())
+        let bytes = try place(JournalFiles.snapshot(last), whenOnDisk: file.finish)
+        // If a removed name comes back after a crash, the next broker removes the file again.
+        removeAll(files.snapshots.filter { $0 < last }.map(JournalFiles.snapshot))
+        removeAll(files.torn.dropLast(JournalLimits.tornFilesMax))
+        return bytes
     }
 }

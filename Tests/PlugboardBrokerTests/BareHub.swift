@@ -43,7 +43,8 @@ final class BareHub {
             disk, worker: ImmediateWorker(disk), options: options, boot: "boot", newEpoch: { "e" },
             records: &records
         ) { _, _ in }
-        try hub.durability.begin(writer, records)
+        hub.durability.begin(writer, records)
+        try hub.durability.settleFirst()
     }
 
     /// Ends a connection.

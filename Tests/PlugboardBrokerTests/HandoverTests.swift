@@ -33,8 +33,8 @@ private final class KeptHub {
         ) { record, line in bare.hub.restore(record, line, &authors) }
         bare.hub.endRestoring(authors, lastRecord: recovered.when)
         bare.hub.keyspace.resume(epoch, at: recovered.revision)
-        try bare.hub.durability.begin(writer, records)
-        bare.hub.endRestoring(snapshotRevision: recovered.snapshotRevision)
+        bare.hub.durability.begin(writer, records)
+        try bare.hub.endRestoring(snapshotRevision: recovered.snapshotRevision)
     }
 
     /// Ends a turn. Its writes are in the journal.

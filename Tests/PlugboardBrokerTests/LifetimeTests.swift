@@ -16,7 +16,7 @@ struct LifetimeHubTests {
     private let hour = #","ttl":3600000"#
 
     @Test("a time of any length is handed over and restored as it is")
-    func longestRestored() {
+    func longestRestored() throws {
         let test = BareHub()
         let client = test.client()
         test.send(publish("a", #","ttl":9007199254740991"#), from: client)
@@ -37,7 +37,7 @@ struct LifetimeHubTests {
         other.hub.keyspace.beginLoading()
         if let record = RecordLine(bytes.span) { other.hub.restore(record, bytes.span, &authors) }
         other.hub.endRestoring(authors, lastRecord: now)
-        other.hub.endRestoring(snapshotRevision: 0)
+        try other.hub.endRestoring(snapshotRevision: 0)
         let reply = other.send("get k", from: other.client()).first
         let left = reply?.firstMatch(of: #/"ttl":(\d+)/#).flatMap { UInt64($0.output.1) } ?? 0
         #expect(isEnd(now + left), "\(left)")

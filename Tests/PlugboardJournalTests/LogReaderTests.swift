@@ -85,7 +85,6 @@ import Testing
             Self.header, Self.update(1), #"{"event":"batch","revision":2,"events":[\#(event)],"when":1"#,
         ])
         #expect(message()?.hasSuffix("the batch can't be read") == true)
-        #expect(throws: JournalError.self) { _ = try Survey(disk, [Self.segment]) }
         let request = ReadRequest(
             number: 1,
             place: ReadPlace(segment: 1),

@@ -25,10 +25,10 @@ struct RoomTests {
         private var peak = 0
         private var liveBefore = 0
 
-        init(history: Int, sync: SyncMode = .never, givesState: Bool = false) throws {
+        init(history: Int, sync: SyncMode = .never) throws {
             self.history = history
             let options = JournalOptions(sync: sync, historyBytes: history)
-            journal = try TestJournal(disk, options: options, givesState: givesState)
+            journal = try TestJournal(disk, options: options)
             disk.beforeWrite = { [unowned self] bytes in peak = max(peak, disk.occupied + bytes.count) }
         }
 
@@ -57,11 +57,10 @@ struct RoomTests {
 
     @Test(
         "is limited at each moment, whatever the history, and little is rewritten",
-        arguments: [0, 1_000_000, 5_000_000],
-        [false, true]
+        arguments: [0, 1_000_000, 5_000_000]
     )
-    func five(history: Int, givesState: Bool) throws {
-        let measured = try Measured(history: history, givesState: givesState)
+    func five(history: Int) throws {
+        let measured = try Measured(history: history)
         for number in 1...LongSuite.count(20_000, quick: 2_500) {
             try measured.turn({ $0.publish("key.\(number % 5)", Self.value(5_000, number)) }, largest: 5_000)
         }
@@ -113,14 +112,13 @@ struct RoomTests {
             Load(keys: 1_000, bytes: 5_000, turns: 200, writesPerTurn: 40),
             Load(keys: 5, bytes: 900_000, turns: 20, writesPerTurn: 4),
             Load(keys: 5, bytes: 900_000, turns: 3, writesPerTurn: 40),
-        ],
-        [false, true]
+        ]
     )
-    func late(load: Load, givesState: Bool) throws {
+    func late(load: Load) throws {
         let disk = SimulatedDisk()
         let worker = LateWorker(disk)
         let options = JournalOptions(sync: .never, historyBytes: load.history)
-        let journal = try TestJournal(disk, options: options, givesState: givesState, worker: worker)
+        let journal = try TestJournal(disk, options: options, worker: worker)
         var peak = 0
         disk.beforeWrite = { [unowned disk] bytes in peak = max(peak, disk.occupied + bytes.count) }
         var number = 0

@@ -31,8 +31,6 @@ final class TestJournal {
     private(set) var news: [JournalNews] = []
     private var records: RecordBuffer
     private let writer: JournalWriter
-    /// Whether snapshots are made of the state, as a broker does if it is small; otherwise of the files.
-    private let givesState: Bool
     /// So many keys fewer are given than were promised.
     var missingKeys = 0
     static let when: UInt64 = 1_763_730_300_123
@@ -43,12 +41,10 @@ final class TestJournal {
         options: JournalOptions = .small,
         boot: String = "boot-1",
         newEpoch: String = "e1",
-        givesState: Bool = false,
         worker: (any JournalWorker)? = nil,
         time: TimeSource = .system
     ) throws {
         self.disk = disk
-        self.givesState = givesState
         var records = RecordBuffer(clock: { Self.when })
         var state: State = [:]
         var revision: UInt64 = 0
@@ -69,7 +65,9 @@ final class TestJournal {
         (recovered, writer, epoch) = opened
         self.records = records
         self.records.liveBytes = state.reduce(0) { $0 + Self.recordBytes($1.key, $1.value) }
+        _ = beginSnapshot()
         try writer.settleFirst(&self.records)
+        while beginSnapshot() { try writer.keepRoom(&self.records) }
     }
 
     /// About how many bytes a record of a value has.
@@ -138,25 +136,31 @@ final class TestJournal {
     /// Asks for room, as a broker does before a write.
     func hasRoom(for bytes: Int) throws -> Bool {
         if records.hasRoom(for: bytes) { return true }
-        return try writer.makeRoom(&records, needed: RecordBuffer.needed(for: bytes), revision: revision)
+        var hasRoom = false
+        repeat {
+            let needed = RecordBuffer.needed(for: bytes)
+            hasRoom = try writer.makeRoom(&records, needed: needed, revision: revision)
+        } while beginSnapshot() && !hasRoom
+        return hasRoom
     }
 
     /// Ends a turn. From here on, clients may have been told of it.
     func endTurn() throws {
         try writer.flush(&records, revision: revision)
-        if writer.hasEndedSegment { compact() }
+        while beginSnapshot() { try writer.keepRoom(&records) }
         try takeNews()
     }
 
-    /// Makes a snapshot, if it is time for one.
-    private func compact() {
-        if !givesState { return writer.compactIfWorthwhile(liveBytes) }
+    /// Makes a snapshot, if it is time for one. Returns whether a segment has ended.
+    private func beginSnapshot() -> Bool {
+        guard writer.hasEndedSegment else { return false }
         let keys = state.count + missingKeys
-        guard var snapshot = writer.beginSnapshot(keys: keys, live: liveBytes) else { return }
+        guard var snapshot = writer.beginSnapshot(keys: keys, live: liveBytes) else { return true }
         for (key, held) in state.sorted(by: { $0.key < $1.key }) {
             Self.give(key, held) { snapshot.append($0) }
         }
         writer.end(snapshot)
+        return true
     }
 
     private static func give(_ key: String, _ held: Held, _ body: (borrowing Commit) -> Void) {
@@ -178,6 +182,7 @@ final class TestJournal {
 
     func tick() throws {
         try writer.tick(&records)
+        while beginSnapshot() { try writer.keepRoom(&records) }
         try takeNews()
     }
 

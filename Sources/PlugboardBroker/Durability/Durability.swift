@@ -32,25 +32,15 @@ struct Durability: ~Copyable {
 
     // MARK: Recording
 
-    /// Makes room for a record with `bytes` of values, or throws; then nothing has changed. A batch needs
-    /// more room for the same bytes.
-    @inline(never)
-    mutating func makeRoom(for bytes: Int, isBatch: Bool, revision: UInt64) throws(Refusal) {
-        let needed = isBatch ? RecordBuffer.needed(for: bytes) : RecordBuffer.neededAlone(for: bytes)
+    /// Makes room for a record of so many bytes. Returns false if there is none.
+    mutating func makeRoom(needed: Int, revision: UInt64) -> Bool {
+        guard failure == nil, let journal else { return false }
         do {
-            if failure == nil, let journal,
-                try journal.makeRoom(&records, needed: needed, revision: revision)
-            {
-                return
-            }
+            return try journal.makeRoom(&records, needed: needed, revision: revision)
         } catch {
             failure = error
+            return false
         }
-        throw Refusal(
-            .storage,
-            "the disk under the journal is full: nothing was written",
-            hint: "it works again when there is room"
-        )
     }
 
     /// Notes that the records of all values have grown by so many bytes, or shrunk if `bytes` is negative.
@@ -139,19 +129,20 @@ struct Durability: ~Copyable {
     }
 
     /// Continues a journal that has been read, with the records that were made meanwhile.
-    mutating func begin(_ journal: JournalWriter, _ records: consuming RecordBuffer) throws {
+    mutating func begin(_ journal: JournalWriter, _ records: consuming RecordBuffer) {
         begin(records)
-        try journal.settleFirst(&self.records)
         self.journal = journal
     }
 
-    /// Writes the records. Returns whether a file has ended, so that it is time for a snapshot.
-    mutating func write(revision: UInt64) throws -> Bool {
-        guard let journal else { return false }
+    /// Call it before anybody is served.
+    mutating func settleFirst() throws { try journal?.settleFirst(&records) }
+
+    mutating func write(revision: UInt64) throws {
         if let failure { throw failure }
-        try journal.flush(&records, revision: revision)
-        return journal.hasEndedSegment
+        try journal?.flush(&records, revision: revision)
     }
+
+    mutating func keepRoom() throws { try journal?.keepRoom(&records) }
 
     /// A snapshot of the values in memory is being made.
     @inline(__always) var isCopying: Bool { copy != nil }

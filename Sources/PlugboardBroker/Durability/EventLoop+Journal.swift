@@ -46,9 +46,9 @@ extension EventLoop {
             opened = writer
             return (recovered, epoch)
         }
-        if let opened { try hub.durability.begin(opened, records) }
+        if let opened { hub.durability.begin(opened, records) }
         tell(recovered, hub.keyspace.keyCount)
-        hub.endRestoring(snapshotRevision: recovered.snapshotRevision)
+        try hub.endRestoring(snapshotRevision: recovered.snapshotRevision)
         try writeRecords()
     }
 
@@ -79,9 +79,14 @@ extension EventLoop {
     @inline(never)
     mutating func writeRecords() throws {
         guard hub.durability.journal != nil else { return }
-        if try hub.durability.write(revision: hub.revision) { hub.beginSnapshot(time) }
+        try hub.durability.write(revision: hub.revision)
+        try beginSnapshots()
         try hub.durability.askForSync(time)
         if hub.durability.hasNews { try takeJournalNews() }
+    }
+
+    private mutating func beginSnapshots() throws {
+        while hub.beginSnapshot() { try hub.durability.keepRoom() }
     }
 
     /// When the journal is looked after next; nil if there is nothing to do.
@@ -95,6 +100,7 @@ extension EventLoop {
         if hub.durability.isGathering { try hub.durability.askForSync(time) }
         if hub.durability.hasNews { try takeJournalNews() }
         guard hub.durability.nextTick != nil, try hub.durability.tick(at: time.nanoseconds()) else { return }
+        try beginSnapshots()
         if hub.durability.hasNews { try takeJournalNews() }
     }
 

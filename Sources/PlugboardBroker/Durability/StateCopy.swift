@@ -4,6 +4,7 @@
 import PlugboardJournal
 import PlugboardMemory
 import PlugboardPosix
+import PlugboardWire
 
 /// A copy that is being made. Owned by `Durability`.
 struct StateCopy: ~Copyable {
@@ -75,15 +76,31 @@ struct StateCopy: ~Copyable {
 }
 
 extension Hub {
-    /// Call when a file of the journal has ended. Begins a snapshot if it is time for one.
-    mutating func beginSnapshot(_ time: TimeSource) {
-        guard let journal = durability.journal else { return }
-        let keys = keyspace.keyCount
-        guard let snapshot = journal.beginSnapshot(keys: keys, live: durability.records.liveBytes) else {
-            return
+    /// Begins a snapshot if a file of the journal has ended and it is time for one. Call it before a value changes.
+    /// Returns whether a file has ended: then there may be more room.
+    mutating func beginSnapshot() -> Bool {
+        guard let journal = durability.journal, journal.hasEndedSegment else { return false }
+        let live = durability.records.liveBytes
+        if let snapshot = journal.beginSnapshot(keys: keyspace.keyCount, live: live) {
+            durability.begin(StateCopy(snapshot, of: journal, CarriedValues(deadlines.clock), at: revision))
+            goOnWithSnapshot(effort: 0)
         }
-        durability.begin(StateCopy(snapshot, of: journal, CarriedValues(time), at: revision))
-        goOnWithSnapshot(effort: 0)
+        return true
+    }
+
+    /// Makes room in the journal for a record of so many bytes, or throws; then nothing has changed.
+    @inline(never)
+    mutating func makeRoom(needed: Int) throws(Refusal) {
+        var hasRoom = false
+        repeat {
+            hasRoom = durability.makeRoom(needed: needed, revision: revision)
+        } while beginSnapshot() && !hasRoom
+        guard !hasRoom else { return }
+        throw Refusal(
+            .storage,
+            "the disk under the journal is full: nothing was written",
+            hint: "it works again when there is room"
+        )
     }
 
     /// Copies so much of the state as takes this effort, or all of it if clients have to wait for the snapshot.

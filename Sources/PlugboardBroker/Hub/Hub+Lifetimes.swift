@@ -141,10 +141,14 @@ extension Hub {
         }
     }
 
-    /// Call after the last record: deletes what ended with the earlier broker.
-    mutating func endRestoring(snapshotRevision: UInt64) {
+    /// Call after the last record: begins a snapshot of what was read, if it is time for one, and deletes what ended with
+    /// the earlier broker.
+    mutating func endRestoring(snapshotRevision: UInt64) throws {
         keyspace.endRestoring(snapshotRevision: snapshotRevision)
         forgetReleased()
+        _ = beginSnapshot()
+        try durability.settleFirst()
+        while beginSnapshot() { try durability.keepRoom() }
         deleteEnded(goingOnAt: 0)
     }
 

@@ -317,6 +317,6 @@ extension Hub {
             guard recovered.isClosed else { throw JournalError.missing(file: "the end of the carried state") }
             return (recovered, recovered.epoch ?? epoch)
         }
-        endRestoring(snapshotRevision: recovered.snapshotRevision)
+        try endRestoring(snapshotRevision: recovered.snapshotRevision)
     }
 }

@@ -57,7 +57,7 @@ struct Deadlines: ~Copyable {
         let milliseconds: UInt64
     }
 
-    private let clock: TimeSource
+    let clock: TimeSource
     /// Names the machine's present start; empty if that isn't known.
     var boot = ""
     private var heap = List<Entry>()

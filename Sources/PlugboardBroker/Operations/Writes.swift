@@ -93,7 +93,7 @@ extension Hub {
         }
         let bytes = asked.line.count + requests.batch.bytes.count
         if !durability.records.hasRoom(for: bytes) {
-            try durability.makeRoom(for: bytes, isBatch: true, revision: revision)
+            try makeRoom(needed: RecordBuffer.needed(for: bytes))
         }
         if requests.decoder.writes.contains(where: { $0.operation != .emit }) { keyspace.advance() }
         durability.beginBatch(revision: revision)
@@ -266,8 +266,7 @@ extension Hub {
     /// Makes room in the journal for a write of a key, or refuses it. The broker's own keys are not kept.
     @inline(never)
     private mutating func makeRoom(for bytes: Int, _ key: Span<UInt8>) throws(Refusal) {
-        if Key.isReserved(key) { return }
-        try durability.makeRoom(for: bytes, isBatch: false, revision: revision)
+        if !Key.isReserved(key) { try makeRoom(needed: RecordBuffer.neededAlone(for: bytes)) }
     }
 
     // MARK: Recording

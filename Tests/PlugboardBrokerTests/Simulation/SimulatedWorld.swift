@@ -291,7 +291,9 @@ final class SlowWorker: JournalWorker {
         }
     }
 
-    func wait(for kind: JournalWork.Kind) {}
+    func wait(for kind: JournalWork.Kind) {
+        while work.contains(where: { $0.kind == kind }), doNext() {}
+    }
 
     func takeDone() -> [WorkDone] {
         hasDone = false
