@@ -18,11 +18,10 @@
             let start = unsafe Unmanaged.passRetained(Start(body))
             var thread: pthread_t?
             let code = unsafe pthread_create(&thread, nil, entry, start.toOpaque())
-            guard code == 0, let thread = unsafe thread else {
+            guard code == 0 else {
                 unsafe start.release()
                 throw ThreadStartFailure(code: code)
             }
-            unsafe pthread_detach(thread)
         }
 
         private final class Start: Sendable {
@@ -35,6 +34,7 @@
 
         private static let entry: @convention(c) (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? = {
             argument in
+            unsafe pthread_detach(pthread_self())
             unsafe Unmanaged<Start>.fromOpaque(argument).takeRetainedValue().body()
             return nil
         }

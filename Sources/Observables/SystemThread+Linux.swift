@@ -22,7 +22,6 @@
                 unsafe start.release()
                 throw ThreadStartFailure(code: code)
             }
-            pthread_detach(thread)
         }
 
         private final class Start: Sendable {
@@ -35,6 +34,8 @@
 
         private static let entry: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = {
             argument in
+            // Whoever started it can't do that: it may have ended by then, and glibc looks at its memory.
+            pthread_detach(pthread_self())
             guard let argument = unsafe argument else { return nil }
             unsafe Unmanaged<Start>.fromOpaque(argument).takeRetainedValue().body()
             return nil

@@ -58,17 +58,16 @@
     enum PlatformThread {
         static func start(_ work: UnsafeMutableRawPointer) -> Int32 {
             var thread: pthread_t?
-            let code = unsafe pthread_create(
+            return unsafe pthread_create(
                 &thread,
                 nil,
                 { pointer in
+                    unsafe pthread_detach(pthread_self())
                     unsafe Work.run(pointer)
                     return nil
                 },
                 unsafe work
             )
-            if code == 0, let thread = unsafe thread { unsafe pthread_detach(thread) }
-            return code
         }
 
         /// Threads have no turns of their own here.

@@ -44,17 +44,17 @@
     enum PlatformThread {
         static func start(_ work: UnsafeMutableRawPointer) -> Int32 {
             var thread = pthread_t()
-            let code = unsafe pthread_create(
+            return unsafe pthread_create(
                 &thread,
                 nil,
                 { pointer in
+                    // Whoever started it can't do that: it may have ended by then, and glibc looks at its memory.
+                    pthread_detach(pthread_self())
                     if let pointer = unsafe pointer { unsafe Work.run(pointer) }
                     return nil
                 },
                 unsafe work
             )
-            if code == 0 { pthread_detach(thread) }
-            return code
         }
 
         /// A turn of a tenth of a millisecond, sched_setattr(2): since Linux 6.12, a thread that wakes up
