@@ -166,7 +166,7 @@ struct LostFileTests {
 extension JournalCrashTests {
     /// The states that a kill or a stop at every operation leaves. In each of them, every file is
     /// lost once.
-    @Test(.timeLimit(.minutes(10)), arguments: Manner.all, [false, true])
+    @Test(.timeLimit(.minutes(20)), arguments: Manner.all, [false, true])
     func `a file that is lost after a crash is missed, or wasn't needed`(manner: Manner, isKill: Bool) throws
     {
         var random = SeededRandom(seed: 13)

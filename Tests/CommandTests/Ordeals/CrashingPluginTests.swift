@@ -8,7 +8,7 @@ import Testing
 
 @Suite("plugins that crash", .someAtATime, .serialized)
 struct CrashingPluginTests {
-    @Test("no crash leaves a zombie or a descriptor behind", .timeLimit(.minutes(5)))
+    @Test("no crash leaves a zombie or a descriptor behind", .timeLimit(.minutes(20)))
     func crashes() throws {
         let shop = try Shop()
         let count = LongSuite.count(200, quick: 4)
