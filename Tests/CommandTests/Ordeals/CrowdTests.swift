@@ -40,7 +40,7 @@ struct CrowdTests {
     }
 
     @Test(
-        "an observer that stops under full load costs no memory and disturbs nobody", .timeLimit(.minutes(20))
+        "an observer that stops under full load costs no memory and disturbs nobody", .timeLimit(.minutes(5))
     )
     func sleeper() throws {
         let folder = try TemporaryFolder()

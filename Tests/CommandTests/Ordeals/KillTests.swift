@@ -54,7 +54,7 @@ struct KillTests {
         }
     }
 
-    @Test("nothing that was answered or told is lost", .timeLimit(.minutes(20)))
+    @Test("nothing that was answered or told is lost", .timeLimit(.minutes(10)))
     func kills() throws {
         let rounds = LongSuite.count(1_000, quick: 12)
         let folder = try TemporaryFolder()

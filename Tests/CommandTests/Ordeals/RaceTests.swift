@@ -10,7 +10,7 @@ import Testing
 struct RaceTests {
     @Test(
         "of two brokers for one path, one serves and the other ends, whatever was there before",
-        .timeLimit(.minutes(20))
+        .timeLimit(.minutes(10))
     )
     func races() throws {
         let folder = try TemporaryFolder()
