@@ -1,5 +1,5 @@
-// Saves what is left of a damaged journal. It takes every line whose checksum is valid, from first to
-// last, and makes a journal of them that can be opened. It renames the files of before and keeps them.
+// Saves what is left of a damaged journal. It takes every line whose checksum is valid, and makes a journal of the
+// newest of each key that can be opened. Files of another bus don't count. It renames the files of before and keeps them.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -7,8 +7,8 @@ import PlugboardWire
 
 /// The result of a repair.
 public struct Repaired: Sendable {
-    /// Places that could not be read. Only the first 20 are listed.
-    public internal(set) var damages: [JournalPlace] = []
+    /// What was left out, and why. Only the first 20 are listed.
+    public internal(set) var damages: [String] = []
     public internal(set) var damageCount = 0
     public internal(set) var missingSegments: [ClosedRange<UInt64>] = []
     public internal(set) var keys = 0
@@ -63,31 +63,54 @@ public struct JournalRepair: ~Copyable {
             let found = try Journal.check(store, boot: boot) { _, _ in keys += 1 }
             result.keys = keys
             return found
-        } catch JournalError.damaged, JournalError.missing {
+        } catch JournalError.damaged, JournalError.missing, is SystemError {
             return nil
         }
     }
 
-    /// The files to read, in order: the newest undamaged snapshot and everything after it. This includes
-    /// damaged snapshots, and the segments that they replaced, as far as these still exist.
+    /// The files to read: the newest undamaged snapshot and everything after it. This includes damaged snapshots, and the
+    /// segments that they replaced, as far as these still exist.
     private mutating func sources() throws -> [String] {
         let base = try files.snapshots.last { number in
             var recovery = try Recovery(store)
             return try recovery.isWhole(snapshot: number)
         }
+        let snapshots = files.snapshots.filter { $0 >= base ?? 0 }.map(JournalFiles.snapshot)
         let segments = files.segments.filter { $0 > base ?? 0 }
-        noteMissing(of: segments, after: files.snapshots.last ?? 0)
-        let named = try segments.map {
-            (try numberSaid(by: JournalFiles.segment($0)) ?? $0, JournalFiles.segment($0))
+        let all = snapshots + segments.map(JournalFiles.segment)
+        let foreign = foreign(among: all, of: base.map(JournalFiles.snapshot))
+        for name in foreign {
+            note(Damage(place: JournalPlace(file: name, offset: 0, line: 1), what: "it is of another bus"))
         }
-        let snapshots = files.snapshots.filter { $0 >= base ?? 0 }.map { ($0, JournalFiles.snapshot($0)) }
-        // A snapshot comes after the segments that it replaces: so does its name.
-        return (named + snapshots).sorted { $0 < $1 }.map(\.1)
+        noteMissing(
+            of: segments.filter { !foreign.contains(JournalFiles.segment($0)) },
+            after: files.snapshots.last ?? 0
+        )
+        return all.filter { !foreign.contains($0) }
     }
 
-    /// The number in a segment's first line. Files that swapped their names are read in their own order.
-    private func numberSaid(by name: String) throws -> UInt64? {
-        try FileHeader.of(name, in: store).flatMap { $0.kind == .segment ? $0.segment : nil }
+    /// The files of another bus: of an epoch to which nothing leads. In one journal, a new epoch begins after the last
+    /// record of the one before it. The undamaged snapshot, if there is one, says which epoch is this bus's; otherwise that
+    /// of most files is.
+    private func foreign(among names: [String], of base: String?) -> [String] {
+        var headers: [String: FileHeader] = [:]
+        for name in names { headers[name] = try? FileHeader.of(name, in: store) }
+        let epochs = names.compactMap { headers[$0]?.epoch }
+        let counts = Dictionary(grouping: epochs) { $0 }.mapValues(\.count)
+        let most = epochs.max { counts[$0, default: 0] < counts[$1, default: 0] }
+        guard counts.count > 1, let first = base.flatMap({ headers[$0]?.epoch }) ?? most else { return [] }
+        var ends: [UInt32: String] = [:]
+        for name in names {
+            let header = headers[name]
+            // A snapshot doesn't change what comes before the next segment. A file without a first line is read, too.
+            let isSnapshot = header?.kind == .snapshot
+            let end = isSnapshot ? header?.previous : try? LogReader.end(of: name, in: store)
+            if let end { ends[end] = header?.epoch ?? first }
+        }
+        let steps = headers.values.compactMap { header in ends[header.previous].map { [$0, header.epoch] } }
+        var own: Set = [first]
+        for _ in counts { for step in steps where !own.isDisjoint(with: step) { own.formUnion(step) } }
+        return names.filter { name in headers[name].map { !own.contains($0.epoch) } ?? false }
     }
 
     /// Notes gaps between segments. Segments up to the snapshot may be missing at the beginning, because
@@ -98,39 +121,56 @@ public struct JournalRepair: ~Copyable {
             if number > expected { result.missingSegments.append(expected...(number - 1)) }
             expected = number + 1
         }
-        if files.last >= expected { result.missingSegments.append(expected...files.last) }
+        let last = max(segments.last ?? 0, files.signposts.last?.segment ?? 0)
+        if last >= expected { result.missingSegments.append(expected...last) }
     }
 
-    private mutating func note(_ place: JournalPlace) {
+    private mutating func note(_ damage: Damage) {
         result.damageCount += 1
-        if result.damages.count < Self.placesMax { result.damages.append(place) }
+        if result.damages.count < Self.placesMax { result.damages.append("\(damage.place): \(damage.what)") }
     }
 
-    /// Writes the newest update of each key in these files as a snapshot, in the order of the files.
+    /// A write of a key. `body` is nil if it deletes the key. Otherwise it lacks its end: the checksum or, in a batch, the
+    /// closing brace. `when` is 0 if the body has its time.
+    private struct Newest {
+        let revision: UInt64
+        let number: Int
+        let body: [UInt8]?
+        let when: UInt64
+    }
+
+    /// Writes the newest update of each key in these files as a snapshot, in the order of the revisions.
     private mutating func write(_ names: [String], _ epoch: String) throws {
         var header = FileHeader(kind: .snapshot, segment: files.last + 1, epoch: epoch, revision: 0)
-        // Each lacks its end: the checksum or, in a batch, the closing brace. `when` is 0 if the body has its time.
-        var latest: [[UInt8]: (number: Int, body: [UInt8], when: UInt64)] = [:]
+        var newest: [[UInt8]: Newest] = [:]
         var number = 0
-        try LogReader.read(names, in: store, skip: { note($0.place) }) { reader in
+        try LogReader.read(names, in: store, skip: { note($0) }) { reader in
             header.revision = max(header.revision, reader.record.revision)
             let isBatch = reader.record.kind == .batch
             return reader.record.forEachWrite(of: reader.line) { write, bytes in
+                let key = Array(write.key.bytes(of: bytes))
+                // Files may have swapped their names, or come twice.
+                if let known = newest[key], known.revision > write.revision { return }
                 number += 1
                 let body = Array(bytes[..<(bytes.count - (isBatch ? 1 : RecordEnd.bytes))])
-                latest[Array(write.key.bytes(of: bytes))] =
-                    write.kind == .update ? (number, body, isBatch ? write.when : 0) : nil
+                newest[key] = Newest(
+                    revision: write.revision,
+                    number: number,
+                    body: write.kind == .update ? body : nil,
+                    when: isBatch ? write.when : 0
+                )
             }
         }
-        header.keys = latest.count
-        (result.keys, result.revision) = (latest.count, header.revision)
+        let count = newest.values.count { $0.body != nil }
+        header.keys = count
+        (result.keys, result.revision) = (count, header.revision)
         let name = JournalFiles.snapshot(header.segment)
         let file = SnapshotFile(try store.createAnew(JournalFiles.unfinished(name)))
         _ = try store.place(name) {
             let now = WallClock.millisecondsSince1970()
             var snapshot = StateSnapshot(header, file, when: now, write: file.append)
-            for (_, body, when) in latest.values.sorted(by: { $0.number < $1.number }) {
-                snapshot.append(body.span, when: when)
+            for write in newest.values.sorted(by: { ($0.revision, $0.number) < ($1.revision, $1.number) }) {
+                if let body = write.body { snapshot.append(body.span, when: write.when) }
             }
             snapshot.end()
             return try file.finish()

@@ -111,7 +111,7 @@ struct LogReader: ~Copyable {
     }
 
     /// Reads files, in this order, and passes each record to `take`, which returns false if it is a batch that can't be
-    /// read. Damage is passed to `skip`, which throws if it may not be skipped.
+    /// read. Damage is passed to `skip`, which throws if it may not be skipped; so is a file that can't be opened.
     static func read(
         _ names: [String],
         in store: any FileStore,
@@ -119,7 +119,14 @@ struct LogReader: ~Copyable {
         _ take: (borrowing LogReader) throws -> Bool
     ) throws {
         for name in names {
-            var reader = try LogReader(name, in: store)
+            var reader: LogReader
+            do {
+                reader = try LogReader(name, in: store)
+            } catch let error as SystemError {
+                let place = JournalPlace(file: name, offset: 0, line: 1)
+                try skip(Damage(place: place, what: "it can't be opened: \(error.reason)"))
+                continue
+            }
             reading: while true {
                 switch try reader.next() {
                 case .end: break reading
@@ -128,6 +135,12 @@ struct LogReader: ~Copyable {
                 }
             }
         }
+    }
+
+    /// The checksum that the last line of a file has; nil if it has none.
+    static func end(of name: String, in store: any FileStore) throws -> UInt32? {
+        var reader = try LogReader(name, in: store)
+        while true { if case .end = try reader.next() { return reader.said } }
     }
 
     private mutating func nextLine() throws -> LogStep {

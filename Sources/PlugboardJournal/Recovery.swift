@@ -64,12 +64,12 @@ struct Recovery: ~Copyable {
         files = JournalFiles(names: try store.names())
     }
 
-    /// Whether a snapshot is complete and undamaged.
+    /// Whether a snapshot is complete and undamaged, and can be opened.
     mutating func isWhole(snapshot number: UInt64) throws -> Bool {
         do {
             try readSnapshot(number) { _, _ in }
             return true
-        } catch JournalError.damaged {
+        } catch JournalError.damaged, is SystemError {
             return false
         }
     }

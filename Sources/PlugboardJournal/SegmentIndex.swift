@@ -23,7 +23,7 @@ struct SegmentIndex {
     private(set) var looseBytes = 0
 
     /// Reads the first lines of the segments, and begins the one after them. A client can't read one that has another
-    /// epoch.
+    /// epoch, or that can't be opened: a start doesn't need those that a snapshot replaces.
     init(_ store: any FileStore, epoch: String, after recovered: Recovered) throws {
         snapshot = recovered.snapshot
         for number in JournalFiles(names: try store.names()).segments {
@@ -32,7 +32,7 @@ struct SegmentIndex {
                 $0.kind == .segment && $0.epoch == epoch ? $0 : nil
             }
             begin(number, after: header?.revision)
-            end(bytes: try store.open(name).bytes)
+            end(bytes: (try? store.open(name).bytes) ?? 0)
         }
         begin(recovered.lastSegment + 1, after: recovered.revision)
     }

@@ -82,6 +82,8 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
     public var tearsRefusedWrites = false
     /// The kind of each operation: `write`, `sync`, `rename` and so on.
     public private(set) var kinds: [String] = []
+    /// Files that can't be opened for reading.
+    public var locked: Set<String> = []
     /// Sees each piece before it is written.
     public var beforeWrite: ([UInt8]) -> Void = { _ in }
     /// Is called before each sync of a file, such as to let time pass.
@@ -132,6 +134,7 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
 
     public func open(_ name: String) throws -> any ReadableFile {
         try step("open")
+        if locked.contains(name) { throw SystemError(code: EACCES, operation: "open") }
         guard let contents = files[name] else { throw SystemError(code: ENOENT, operation: "open") }
         return Reading(contents.bytes)
     }

@@ -19,7 +19,8 @@ extension Command {
             status is 1. show prints each record: when it was made (UTC), its revision, what was written \
             and by whom, and what ends it by itself, and when. --json prints the lines as they are stored. If something is damaged, repair makes \
             a journal of all lines that it can still read, and keeps the old files under names that begin \
-            with damaged-. No other program may use the journal meanwhile.
+            with damaged-. It names what it leaves out, also whole files: those that it can't open, and those of \
+            another bus. No other program may use the journal meanwhile.
 
             After the folder was put back from a backup, revisions are given a second time, so clients must \
             not go on with those that they know. The next broker finds out that the files were copied, and \
@@ -82,7 +83,7 @@ extension Command {
         guard let result = try repair.run(epoch: Journal.newEpoch()) else {
             return try console.output.line("nothing is damaged, and nothing was changed")
         }
-        for place in result.damages { try console.output.line("unreadable: \(place)") }
+        for damage in result.damages { try console.output.line("left out: \(damage)") }
         if result.damageCount > result.damages.count {
             try console.output.line("and \(result.damageCount - result.damages.count) more places")
         }
