@@ -98,11 +98,11 @@ struct DurableHubTests {
         #expect(
             answers == [#"{"ok":"publish","id":1,"revision":1}"#, #"{"ok":"batch","id":2,"revision":1}"#]
         )
-        test.hub.answerGoodbye(of: client)
+        test.hub.goOnParting(client)
         let last = test.lines(of: client)
         #expect(last.first == #"{"ok":"goodbye","id":3,"revision":1}"#)
         #expect(last.count == 2 && last[1].hasPrefix(#"{"event":"bye","reason":"goodbye""#))
-        test.hub.answerGoodbye(of: client)
+        test.hub.goOnParting(client)
         #expect(test.lines(of: client).isEmpty)
     }
 }

@@ -57,27 +57,32 @@ extension Hub {
         keyspace.setDeadline(deadlines.add(after: request.timeToLive, .expiry(observable)), of: observable)
     }
 
-    /// Ends a connection at its client's request. Everything of it ends at once, without the will. But the reply
-    /// waits for the answers to what it has asked. The loop closes the connection when the last line was sent.
+    /// Ends a connection at its client's request: everything of it, without the will. The loop goes on with that, and
+    /// closes the connection when the last line was sent.
     mutating func part(_ asked: AskedRequest) {
         let session = asked.session
         try? replaceWill(of: session, by: nil)
         sessions[session].closeReason = .goodbye
         sessions[session].makeBacklog().goodbye = Array(asked.id)
         if supervision.reporter == session { supervision.reporter = nil }
-        endServing(of: session)
-        leaveKeys(of: session)
-        answerGoodbye(of: session)
+        goOnParting(session)
     }
 
-    /// Answers a goodbye, unless other answers come first or this was done.
-    mutating func answerGoodbye(of session: SessionHandle) {
-        guard sessions[session].isAnswered, let sessionBacklog = sessions[session].backlog,
-            let id = sessionBacklog.goodbye.take()
-        else { return }
+    /// Ends what is left of a client that has said goodbye. When it has got the answers to what it has asked, too, answers
+    /// the goodbye. Returns false if others should have their turn first; then call it again.
+    @discardableResult
+    mutating func goOnParting(_ session: SessionHandle) -> Bool {
+        let effortEnd = requests.effortEnd
+        guard endServing(of: session, until: effortEnd), leaveKeys(of: session, until: effortEnd) else {
+            return false
+        }
+        guard sessions[session].isAnswered, let id = sessions[session].backlog?.goodbye.take() else {
+            return true
+        }
         sessions[session].dropEmptyBacklog()
         replyDone(.goodbye, id: id.span, to: session)
         appendBye(to: session)
+        return true
     }
 
     /// A client will send nothing more, but may still wait for answers or observe keys. Nobody waits for it any more:

@@ -106,8 +106,7 @@ struct Hub: ~Copyable {
     }
 
     /// The same for a session that isn't open any more.
-    @discardableResult
-    mutating func leaveKeys(of session: SessionHandle, until effortEnd: UInt64 = .max) -> Bool {
+    mutating func leaveKeys(of session: SessionHandle, until effortEnd: UInt64) -> Bool {
         stopSending(to: session)
         // This comes before its phases end, so that later observers get both, the write and what ends with
         // the client.

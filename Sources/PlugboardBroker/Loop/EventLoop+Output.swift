@@ -47,6 +47,11 @@ extension EventLoop {
         if hub.sessions[session].isMute, !hub.endServing(of: session, until: hub.requests.effortEnd) {
             return queue.add(connection, .close)
         }
+        if hub.sessions[session].isParting, !connection.outputEnded {
+            // It is served again when an answer comes.
+            if !hub.goOnParting(session) { queue.add(connection, .close) }
+            return
+        }
         guard connection.isFinished(hub.sessions[session]) || !hub.sessions[session].isOpen else { return }
         // Who is dismissed has to get the last line before that.
         guard hub.delivery.dismissed.isEmpty, hub.leave(session, until: hub.requests.effortEnd) else {
@@ -236,7 +241,7 @@ extension EventLoop {
 
     private mutating func judge(_ connection: Connection) throws {
         let session = connection.session
-        if hub.sessions[session].closeReason == .goodbye { hub.answerGoodbye(of: session) }
+        if hub.sessions[session].isParting, !hub.goOnParting(session) { queue.add(connection, .close) }
         if connection.isHeldBack, !hub.sessions[session].isHeld, !hub.sessions[session].isBusy,
             hub.sessions[session].outbox.count <= Self.unreadRepliesMax / 2
         {

@@ -223,8 +223,16 @@ struct SmallAttack: Sendable, CustomTestStringConvertible {
             try stage.ask(lines(2_000) { #"{"op":"subscribe","sub":\#($0),"key":"siege.k\#($0)"}"# }, link)
             return { stage.close(link) }
         },
+        SmallAttack(name: "goodbye-subscriptions") { stage in
+            let link = try stage.connect()
+            try stage.ask(lines(2_000) { #"{"op":"subscribe","sub":\#($0),"key":"siege.k\#($0)"}"# }, link)
+            return { stage.send("goodbye\n", link) }
+        },
         SmallAttack(name: "leave-calls") { stage in
             try leaveCalls(stage) { stage.close($0) }
+        },
+        SmallAttack(name: "goodbye-calls") { stage in
+            try leaveCalls(stage) { stage.send("goodbye\n", $0) }
         },
         SmallAttack(name: "half-close-calls") { stage in
             try leaveCalls(stage) { $0.isHalfClosed = true }

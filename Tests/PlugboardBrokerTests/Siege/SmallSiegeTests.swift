@@ -76,6 +76,25 @@ struct SmallSiegeTests {
         try stage.checkInvariants()
     }
 
+    @Test("who says goodbye and sends nothing more gets all its answers", arguments: [0, 1])
+    func goodbye(fewer: Int) throws {
+        let stage = try SiegeStage(hasSlices: false)
+        let (server, caller) = (try stage.connect(), try stage.connect())
+        try stage.ask("serve sum", server)
+        let (call, goodbye) = (#"{"op":"call","id":1,"key":"sum"}"# + "\n", #"{"op":"goodbye","id":2"#)
+        // A read that brings as much as it can is followed by another, which finds the end.
+        let spaces = EventLoop<SiegeNetwork>.readBytes - fewer - call.utf8.count - goodbye.utf8.count - 2
+        stage.send(call + goodbye + String(repeating: " ", count: spaces) + "}\n", caller)
+        caller.isHalfClosed = true
+        #expect(try stage.news(of: server).contains(#""call":"1""#))
+        #expect(try stage.news(of: caller).isEmpty)
+        try stage.ask(#"{"op":"return","call":"1","value":3}"#, server)
+        let news = try stage.news(of: caller).split(separator: "\n")
+        let starts = [#"{"ok":"call","id":1"#, #"{"ok":"goodbye","id":2"#, #"{"event":"bye""#]
+        #expect(news.count == 3 && zip(news, starts).allSatisfy { $0.hasPrefix($1) }, "\(news)")
+        #expect(stage.closings == 1)
+    }
+
     @Test("who waits in line with half a line is not listed as ready in each turn until then")
     func listedOnce() throws {
         let stage = try SiegeStage(hasSlices: true)
