@@ -7,8 +7,8 @@ enum CommandTable {
         .help, .man, .completions,
         .top, .status, .dashboard, .who, .why, .trace, .explain, .clients, .services, .ping, .metrics,
         .up, .plugins, .broker, .restart, .install, .journal, .dump, .load, .policy, .disconnect,
-        .new, .record, .replay, .pause, .step, .resume, .limits, .bench,
-        .play, .launch, .complete,
+        .new, .record, .replay, .play, .pause, .step, .resume, .limits, .bench,
+        .launch, .complete,
     ]
 
     /// The commands in the overview: those that can be run here.

@@ -48,10 +48,14 @@ struct BrokerProcessTests {
         let share = (try processorTicks(of: broker.pid) - before) * 100 / rounds
         #expect(share < LongSuite.count(5, quick: 30))
         LongSuite.print("64 descriptors, 200 clients: \(share) % of a processor, who was served is served")
+        try served.send(Array("get $broker.warnings\n".utf8))
+        #expect(try served.text().contains(#""kind":"descriptors","times":1,"#))
         waiting.removeFirst(180)
         for peer in waiting { #expect(try peer.text().hasPrefix(#"{"event":"hello""#)) }
         broker.signal(SIGTERM)
-        #expect(try broker.finished().end == .exited(0))
+        let finished = try broker.finished()
+        #expect(finished.end == .exited(0))
+        #expect(finished.messages.split(separator: "\n").count { $0.contains("new clients wait") } == 1)
     }
 
     @Test("a low limit on open files is raised as far as the system allows")

@@ -185,7 +185,7 @@ final class RecordTests: BrokerSuite {
         #expect(finished.end == .exited(69))
         #expect(finished.lines.count == 3)
         #expect(finished.messages.contains("recorded 0 values and 1 event in "))
-        #expect(finished.messages.contains("the broker said goodbye"))
+        #expect(finished.messages.contains("the broker closed the connection: "))
     }
 
     @Test("it ends quietly when its reader is gone, without waiting for an event")

@@ -203,7 +203,7 @@ final class ReplayTests: BrokerSuite {
         broker.signal(SIGTERM)
         let finished = try player.finished()
         #expect(finished.end == .exited(69))
-        #expect(finished.messages.contains("the broker said goodbye"))
+        #expect(finished.messages.contains("the broker closed the connection: "))
     }
 
     @Test("many events arrive complete and in order, each with its cause")

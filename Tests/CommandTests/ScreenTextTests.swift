@@ -53,6 +53,12 @@ struct QuantityTests {
             ]
         )
         #expect(
+            [1e-7, 0.05, 0.0501, 0.9999, 1, 2.5, 31_536_000].map(Amount.seconds) == [
+                "0.001 seconds", "0.05 seconds", "0.051 seconds", "1 second", "1 second", "2.5 seconds",
+                "31536000 seconds",
+            ]
+        )
+        #expect(
             [4, 65, 3_600, 172_799, 172_800].map { Amount.age(seconds: $0) } == [
                 "4 s", "1:05", "1:00:00", "47:59:59", "2 days",
             ]

@@ -149,7 +149,7 @@ final class SubscribeTests: BrokerSuite {
         broker.signal(SIGTERM)
         let finished = try watcher.finished()
         #expect(finished.end == .exited(69))
-        #expect(finished.messages.contains("the broker said goodbye"))
+        #expect(finished.messages.contains("the broker closed the connection: "))
         #expect(try broker.finished().end == .exited(0))
     }
 

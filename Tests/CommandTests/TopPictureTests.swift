@@ -232,7 +232,7 @@ struct TopPictureTests {
                 "flooded by key fast: \(count) changes/s, \(share) % of all",
             ]
             #expect(lines.filter { $0.hasPrefix("flooded") } == (isFlood ? named : []))
-            let report = TopPicture(state: state, paint: Paint(isOn: false)).report(rows: 9)
+            let report = TopPicture(state: state, paint: Paint(isOn: false)).report(rows: 9, seconds: 1)
             #expect(report.contains(named[0]) == isFlood)
             #expect(
                 TopPicture(state: state, paint: Paint(isOn: true)).line(at: "").contains(named[1]) == isFlood

@@ -1,4 +1,5 @@
 import PlugboardMemory
+import PlugboardPosix
 import PlugboardWire
 import TestSupport
 import Testing
@@ -128,5 +129,17 @@ struct WarningsTests {
         warnings.raise(warning("one more"))
         let later = (text(warnings).contains("full"), warnings.latest.count)
         #expect(later == (false, Warnings.keptMax))
+    }
+
+    @Test("that clients wait for a descriptor is news once, and again after a minute without that")
+    func news() {
+        let time = SimulatedTime()
+        var listener = Listener(raw: 0)
+        var news = [listener.rest(TimeSource(time))]
+        for pause in [Listener.newsNanoseconds - 1, Listener.newsNanoseconds - 1, Listener.newsNanoseconds] {
+            time.advance(nanoseconds: pause)
+            news.append(listener.rest(TimeSource(time)))
+        }
+        #expect(news == [true, false, false, true])
     }
 }

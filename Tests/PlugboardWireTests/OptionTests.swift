@@ -134,6 +134,14 @@ struct OptionTests {
         #expect(decode(#"{"op":"will"}"#).refusal == nil)
     }
 
+    @Test("a hint names what the write takes here", arguments: ["will", "explain"])
+    func hints(operation: String) {
+        let line = #"{"op":"\#(operation)","write":{"op":"publish","key":"a","value":1,"color":1}}"#
+        let hint = decode(line).refusal?.hint ?? ""
+        #expect(hint.hasPrefix("it takes ") && hint.contains("ttl") && !hint.contains("durable"), "\(hint)")
+        #expect(hint.contains("while") == (operation == "explain"), "\(hint)")
+    }
+
     @Test(
         "an invalid write is refused",
         arguments: [
@@ -259,6 +267,20 @@ struct RarerShorthandTests {
     )
     func mistakes(line: String, code: ErrorCode) {
         #expect(decode(line).refusal?.code == code)
+    }
+
+    @Test(
+        "a number on a command line has digits, and nothing else that numbers may have elsewhere",
+        arguments: [.integer(0...100), .number(0...100), .seconds] as [CommandOption.Kind]
+    )
+    func numbers(kind: CommandOption.Kind) {
+        let option = CommandOption("count", "N", "how many", kind)
+        for text in ["5", "05", "100", "0"] { #expect(option.fault(of: text) == nil, "\(text)") }
+        for text in ["+5", "5e1", "0x5", "--5", "-5", "-", "", "5 ", "inf", "nan", "31536001"] {
+            #expect(option.fault(of: text) != nil, "\(text)")
+        }
+        let below = CommandOption("least", "N", "at least", .number(-9...9))
+        #expect(below.fault(of: "-5.5") == nil && below.fault(of: "--5") != nil)
     }
 
     @Test("PLUGBOARD_TIMEOUT is a number of seconds, and any other text says nothing")

@@ -166,7 +166,7 @@ struct OptionSource {
 
     func seconds(_ name: String) throws -> Int? {
         guard let text = text(name) else { return nil }
-        guard let seconds = Int(text), (1...86_400).contains(seconds) else {
+        guard !text.hasPrefix("+"), let seconds = Int(text), (1...86_400).contains(seconds) else {
             throw BridgeMistake(description: "\(name) is a number of seconds from 1 to 86400")
         }
         return seconds

@@ -254,12 +254,12 @@ enum CloseReason: String {
             "more than \(Limits.overlongLinesMax) lines in a row were over \(Limits.lineBytesMax) bytes"
         case .clients: "all \(Limits.clientsMax) connections are taken"
         case .stopping: "the broker is stopping"
-        case .restarting: "the broker begins anew: connect again"
+        case .restarting: "the broker begins anew; connect again"
         case .goodbye: "as the client wished"
         case .forbidden:
             "this user is not admitted: the broker serves its own user, root and whom its policy names"
         case .revoked:
-            "rights were taken from this client while it had lines to read: connect again"
+            "rights were taken from this client while it had lines to read; connect again"
         case .quota: "this user has come to a quota of the broker's --policy"
         case .disconnected: "a client has ended this connection"
         case .gone: "the client has left"

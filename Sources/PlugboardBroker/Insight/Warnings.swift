@@ -1,4 +1,5 @@
-// The broker's warnings: loops of causes, problems of the journal, and programs that could not take over.
+// The broker's warnings: loops of causes, problems of the journal, programs that could not take over, and clients that
+// could not be accepted.
 // Owned by `Insight`; the hub publishes the latest 32 at `$broker.warnings`. If a problem goes on, its
 // warning counts how often. A fast loop is noted at most ten times a second, because noting it takes time.
 
@@ -12,7 +13,7 @@ struct Warnings: ~Copyable {
     private static let pauseMilliseconds: UInt64 = 100
 
     enum Kind: String {
-        case loop, storage, restart
+        case loop, storage, restart, descriptors
     }
 
     struct Warning {

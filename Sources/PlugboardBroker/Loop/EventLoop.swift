@@ -225,7 +225,11 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
             case .none: return false
             case .exhausted:
                 poller.remove(listener.raw)
-                listener.rest(time)
+                if listener.rest(time) {
+                    let message = "new clients wait: the system gives no further descriptor (ulimit -n)"
+                    report(message)
+                    hub.warn(.descriptors, message)
+                }
                 return false
             }
         }

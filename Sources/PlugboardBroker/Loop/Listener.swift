@@ -5,6 +5,8 @@ import PlugboardPosix
 
 struct Listener {
     private static let restNanoseconds: UInt64 = 100_000_000
+    /// After such a time without a rest, one is news again.
+    static let newsNanoseconds: UInt64 = 60_000_000_000
 
     let raw: Int32
     /// The socket with its files; nil in tests of the loop alone.
@@ -13,6 +15,7 @@ struct Listener {
     var keepJournalLock: () -> Void = {}
     private var nextCheck: UInt64 = 0
     private var restsUntil: UInt64?
+    private var lastRest: UInt64?
 
     init(raw: Int32) {
         self.raw = raw
@@ -22,8 +25,13 @@ struct Listener {
 
     var next: UInt64 { min(restsUntil ?? .max, server == nil ? .max : nextCheck) }
 
-    /// No descriptor was free. While that is so, a waiting connection would wake the loop again and again.
-    mutating func rest(_ time: TimeSource) { restsUntil = time.nanoseconds() + Self.restNanoseconds }
+    /// No descriptor was free. While that is so, a waiting connection would wake the loop again and again. Returns
+    /// whether that is news.
+    mutating func rest(_ time: TimeSource) -> Bool {
+        let now = time.nanoseconds()
+        defer { (restsUntil, lastRest) = (now + Self.restNanoseconds, now) }
+        return lastRest.map { now - $0 >= Self.newsNanoseconds } ?? true
+    }
 
     mutating func endRest(_ time: TimeSource) -> Bool {
         guard let until = restsUntil, time.nanoseconds() >= until else { return false }

@@ -91,10 +91,10 @@ public struct CommandOption: Sendable {
         case .flag: "takes no value"
         case .text: text.isEmpty ? "is empty" : nil
         case .integer(let bounds):
-            Int(text).map(bounds.contains) == true
+            Self.isNumber(text) && Int(text).map(bounds.contains) == true
                 ? nil : "is a whole number from \(bounds.lowerBound) to \(bounds.upperBound)"
         case .number(let bounds):
-            Double(text).map(bounds.contains) == true
+            Self.isNumber(text) && Double(text).map(bounds.contains) == true
                 ? nil : "is a number from \(bounds.lowerBound) to \(bounds.upperBound)"
         case .seconds: Self.seconds(text) == nil ? "is a number of seconds, such as 2.5" : nil
         case .choice(let words): words.contains(text) ? nil : "is one of: \(words.joined(separator: ", "))"
@@ -103,10 +103,18 @@ public struct CommandOption: Sendable {
 
     /// A number of seconds: digits, perhaps with a fraction, at most a year. Nil for any other text.
     public static func seconds(_ text: String) -> Double? {
-        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == 0x2E }), let value = Double(text),
-            value <= 31_536_000
-        else { return nil }
+        guard isNumber(text), text.first != "-", let value = Double(text), value <= 31_536_000 else {
+            return nil
+        }
         return value
+    }
+
+    /// Whether a text may be a number on a command line: it has digits, perhaps with a fraction, perhaps a minus first.
+    /// No plus, and none of the other ways to write one.
+    public static func isNumber(_ text: String) -> Bool {
+        let digits = text.utf8.drop { $0 == UInt8(ascii: "-") }
+        return text.utf8.count - digits.count <= 1
+            && digits.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }
     }
 }
 

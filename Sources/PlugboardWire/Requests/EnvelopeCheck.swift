@@ -16,6 +16,8 @@ struct EnvelopeCheck {
     var isAtWrites = false
     /// Whether this envelope is a write within a line.
     let isWrite: Bool
+    /// Whether that is the write of a will. Hints don't name what only others take.
+    var isOfWill = false
     /// The offset of the envelope in its line.
     let start: Int
     /// The index of this envelope's first `x-` name in the reader's list.
@@ -134,7 +136,8 @@ struct EnvelopeCheck {
         _ request: Request, _ allowed: FieldSet, _ places: borrowing FieldPlaces, _ line: Span<UInt8>
     ) -> Refusal? {
         let misplaced = places.first(of: request.fields.subtracting(allowed), ofWrite: isWrite)
-        let names = allowed.fields.map { $0.name.text }
+        let named = isOfWill ? allowed.subtracting(FieldSet().with(.whileConnected)) : allowed
+        let names = named.fields.map { $0.name.text }
         let place = misplaced.map { places[$0, ofWrite: isWrite] } ?? .max
         if let unknown, unknown.start < place {
             let name = excerpt(unknown.bytes(of: line))

@@ -24,8 +24,8 @@ extension EnvelopeReader {
     }
 
     /// Reads the array of writes or the single write at which `read` stopped.
-    mutating func readWrites(_ line: inout LineCursor) throws(JSONFailure) {
-        isInWrite = true
+    mutating func readWrites(_ line: inout LineCursor, of operation: Operation) throws(JSONFailure) {
+        (isInWrite, isInWill) = (true, operation == .will)
         if line.current == UInt8(ascii: "{") {
             try decodeWrite(&line)
         } else {

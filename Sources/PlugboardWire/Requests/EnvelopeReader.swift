@@ -17,6 +17,8 @@ struct EnvelopeReader: ~Copyable {
     private var places = FieldPlaces()
     /// Whether it is reading a write within the line.
     var isInWrite = false
+    /// Whether that is the write of a will, as far as the line says so before it.
+    var isInWill = false
     /// The index of that write in a batch.
     var writeIndex: Int?
     /// Whether anything was read since the last reset.
@@ -45,7 +47,11 @@ struct EnvelopeReader: ~Copyable {
     @inline(__always)
     mutating func begin(_ line: borrowing LineCursor) -> EnvelopeCheck {
         isUsed = true
-        return EnvelopeCheck(start: line.position, extensionsStart: extensionNames.count, isWrite: isInWrite)
+        var check = EnvelopeCheck(
+            start: line.position, extensionsStart: extensionNames.count, isWrite: isInWrite
+        )
+        check.isOfWill = isInWrite && isInWill
+        return check
     }
 
     /// Begins a line in shorthand.

@@ -110,7 +110,8 @@ extension Operation {
                 summary: "sets the write that the broker makes if this connection ends without goodbye",
                 example: #"{"op":"will","write":{"op":"publish","key":"cart.state","value":"gone"}}"#,
                 takes: FieldSet().with(.write),
-                hasRules: true
+                hasRules: true,
+                fields: [.write: "\(Field.write.row.help()), durable or while; left out: no will any more"]
             )
         case .goodbye:
             OperationRow(

@@ -78,7 +78,7 @@ public struct RequestDecoder: ~Copyable {
             line.skipWhitespace()
             var check = reader.begin(line)
             while try !reader.read(&line, &check, into: &request) {
-                try reader.readWrites(&line)
+                try reader.readWrites(&line, of: request.operation)
             }
             line.skipWhitespace()
             guard line.isAtEnd else { throw line.syntax("nothing more after the object") }

@@ -214,7 +214,7 @@ final class BrokerConnection {
 
     private func farewell(_ line: BrokerLine) -> CommandError {
         let message = line["message"]?.string ?? line["reason"]?.string ?? "no reason given"
-        return lost("the broker said goodbye: \(message)")
+        return lost("the broker closed the connection: \(message)")
     }
 
     private func gone(_ error: SystemError?) -> CommandError {
@@ -222,7 +222,7 @@ final class BrokerConnection {
     }
 
     private func late() -> CommandError {
-        lost("no answer from the broker at \(path) within \(timeout) seconds")
+        lost("no answer from the broker at \(path) within \(Amount.seconds(timeout))")
     }
 
     private func lost(_ message: String) -> CommandError {

@@ -99,7 +99,8 @@ private enum Control {
     /// The client's number, which is the first argument.
     static func client(_ invocation: Invocation) throws -> UInt64 {
         let word = invocation.arguments[0]
-        guard let client = UInt64(word), client > 0, client <= Limits.integerMax else {
+        guard CommandOption.isNumber(word), let client = UInt64(word), client > 0, client <= Limits.integerMax
+        else {
             throw CommandError.usage(
                 "CLIENT is a number; it was \"\(word)\"",
                 hint: "plugboard clients lists them, and who KEY tells those that observe a key"

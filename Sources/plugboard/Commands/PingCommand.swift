@@ -101,7 +101,8 @@ private struct Pinger {
             return nanoseconds
         }
         throw CommandError(
-            .unavailable, "no answer from the broker at \(connection.path) within \(timeoutSeconds) seconds"
+            .unavailable,
+            "no answer from the broker at \(connection.path) within \(Amount.seconds(timeoutSeconds))"
         )
     }
 

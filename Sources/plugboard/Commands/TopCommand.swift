@@ -4,7 +4,8 @@ import PlugboardPosix
 import PlugboardWire
 
 extension CommandOption {
-    static let once = CommandOption(flag: "once", "print one report as plain text, and end")
+    static let once = CommandOption(
+        flag: "once", "count for a second, or as --every says, print one report as plain text, and end")
     static let period = CommandOption("every", short: "e", "SECONDS", "how often to redraw (1)", .seconds)
 }
 
@@ -68,17 +69,22 @@ extension Command {
             try connection.watchOutput()
             let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP])
             try connection.watch(signals.raw)
-            try printPlainly(&feed, once: isOnce, console.output)
+            try printPlainly(&feed, onceAfter: isOnce ? seconds : nil, console.output)
         }
     }
 
-    /// Prints a line for each period until a signal comes, or one report.
-    private static func printPlainly(_ feed: inout TopFeed, once: Bool, _ output: OutputStream) throws {
+    /// Prints a line for each period until a signal comes, or one report after so many seconds.
+    private static func printPlainly(
+        _ feed: inout TopFeed, onceAfter seconds: Double?, _ output: OutputStream
+    )
+        throws
+    {
         while true {
             do { try feed.gather() } catch is Interrupted { return }
             let picture = TopPicture(state: feed.state, paint: Paint(isOn: false))
-            if once {
-                return try output.text(picture.report(rows: reportRows).map { $0 + "\n" }.joined())
+            if let seconds {
+                let report = picture.report(rows: reportRows, seconds: seconds)
+                return try output.text(report.map { $0 + "\n" }.joined())
             }
             try output.line(picture.line(at: TimeOfDay.now()))
         }

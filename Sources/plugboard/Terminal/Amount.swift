@@ -42,6 +42,14 @@ enum Amount {
         }
     }
 
+    /// `0.05 seconds`, `1 second`, `5 seconds`: rounded up to milliseconds, of which there is one at least.
+    static func seconds(_ value: Double) -> String {
+        let milliseconds = max(1, (value * 1_000).rounded(.up))
+        if milliseconds == 1_000 { return "1 second" }
+        let isWhole = milliseconds.remainder(dividingBy: 1_000) == 0
+        return isWhole ? "\(Int(milliseconds / 1_000)) seconds" : "\(milliseconds / 1_000) seconds"
+    }
+
     /// `4 s`, `12:05`, `3:04:05`, `2 days`.
     static func age(seconds: UInt64) -> String {
         func two(_ number: UInt64) -> String { number < 10 ? "0\(number)" : "\(number)" }

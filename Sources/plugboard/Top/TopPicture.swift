@@ -41,11 +41,12 @@ struct TopPicture {
         return Array((lines + warnings + footer).prefix(size.rows))
     }
 
-    /// The whole state at one moment, as a report.
-    func report(rows: Int) -> [String] {
+    /// What there is now, and which keys have changed in so many seconds, as a report.
+    func report(rows: Int, seconds: Double) -> [String] {
         let width = 10_000
         var lines = [title(width), figures(width: width, lines: 1).joined()] + floodLines(width)
-        lines += [""] + table(keyTable(rows), rows: rows, width: width, empty: Self.noKeys)
+        let noKeys = "no key has changed within \(Amount.seconds(seconds)); plugboard keys lists all"
+        lines += [""] + table(keyTable(rows), rows: rows, width: width, empty: noKeys)
         lines += [""] + table(clientTable(rows), rows: rows, width: width, empty: Self.noClients)
         let warnings = warningLines(width: width, room: rows + 1)
         return lines + (warnings.isEmpty ? [] : [""] + warnings)

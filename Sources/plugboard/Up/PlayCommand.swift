@@ -11,7 +11,7 @@ extension CommandOption {
 extension Command {
     static let play = Command(
         name: "play",
-        group: .hidden,
+        group: .make,
         summary: "send the lines of a script to the broker, with pauses",
         parameters: [
             CommandParameter(
@@ -19,6 +19,8 @@ extension Command {
             )
         ],
         options: [.showDashboard] + CommandOption.writing.filter { $0.name != CommandOption.json.name },
+        details: "up --demo shows a session with it. Each line of the script is printed when it is sent.",
+        examples: ["play demo.txt"],
         run: { invocation, console in
             let script = try DemoScript(path: invocation.arguments[0])
             let player = Player(connection: try BrokerConnection.open(invocation), console: console)
@@ -167,7 +169,7 @@ private struct Player {
         let deadline = TimeLimit(seconds: seconds)
         while true {
             guard let left = deadline.milliseconds else {
-                console.say("\(key) has no value after \(seconds) seconds; going on")
+                console.say("\(key) has no value after \(Amount.seconds(seconds)); going on")
                 break
             }
             guard let line = try connection.nextLine(milliseconds: left) else { continue }
