@@ -73,17 +73,6 @@ struct ConflationTests {
         }
     }
 
-    @Test("with diff and all values, what comes after an owed value is a patch of it")
-    func patches() {
-        hub.send(#"publish a {"n":0,"text":"what stays as it was"}"#, from: writer)
-        hub.stopReading(observer)
-        hub.send(#"{"op":"subscribe","key":"a","delivery":"all","diff":true}"#, from: observer)
-        for number in 1...3 { hub.send(#"patch a {"n":\#(number)}"#, from: writer) }
-        let lines = hub.read(observer).filter { $0.contains(#""event":"update""#) }
-        #expect(lines.count == 4 && lines[0].contains(#""value":{"n":0,"#), "\(lines)")
-        for number in 1...3 { #expect(lines[number].contains(#""patch":{"n":\#(number)}"#), "\(lines)") }
-    }
-
     @Test(
         "with `every`, as many keys as are remembered are told at once, and one more with the next tick",
         arguments: 0...1

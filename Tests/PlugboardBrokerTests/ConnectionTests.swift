@@ -66,17 +66,6 @@ struct ConnectionTests {
         #expect(MonotonicClock.nanoseconds() - start < 3_000_000_000)
         #expect(FileStatus(path: broker.path).kind == .missing)
     }
-
-    @Test("a second broker on a path is refused and the first notices nothing")
-    func secondBroker() throws {
-        let broker = try TestBroker()
-        let client = try broker.client()
-        #expect(throws: BrokerError.alreadyRunning(path: broker.path)) {
-            try Broker(configuration: Configuration(socketPath: broker.path))
-        }
-        #expect(try client.ask("sync") == #"{"ok":"sync","revision":0}"#)
-        #expect(try broker.client().ask("sync") == #"{"ok":"sync","revision":0}"#)
-    }
 }
 
 @Suite("Subscriptions", .someAtATime, .serialized)

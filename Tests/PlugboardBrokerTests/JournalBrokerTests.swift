@@ -27,10 +27,6 @@ struct JournalBrokerTests {
         broker.stop()
     }
 
-    private func epoch(_ greeting: String) -> String? {
-        greeting.firstRange(of: #/"epoch":"[0-9a-f]+"/#).map { String(greeting[$0]) }
-    }
-
     /// Ways to lose the journal's files.
     enum Loss: CaseIterable { case folder, files, moved }
 

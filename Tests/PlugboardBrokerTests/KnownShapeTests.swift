@@ -148,22 +148,6 @@ struct KnownShapeTests {
         #expect(steps[3] - steps[2] == UInt64(Filter.stepsMin + (pointer == "/n" ? 0 : 160_002 / 16)))
     }
 
-    @Test("a value that a filter wasn't asked about, because its observer was away, is not the known one")
-    func away() {
-        let hub = TestHub()
-        let (writer, observer) = (hub.client(), hub.client())
-        hub.send(#"{"op":"subscribe","key":"k","where":{"/price":{"<":50}},"diff":true}"#, from: observer)
-        func value(_ price: Int) -> String { #"{"name":"some text","price":\#(price),"n":1000}"# }
-        for price in [10, 20, 30] { hub.send("publish k \(value(price))", from: writer) }
-        hub.send("pause 1", from: observer)
-        hub.send("publish k \(value(90))", from: writer)
-        hub.send("resume 1", from: observer)
-        #expect(hub.read(observer).contains { $0.contains(#""event":"leave""#) })
-        hub.send("publish k \(value(45))", from: writer)
-        // It has left with 90, so it enters with the whole value.
-        #expect(hub.read(observer).contains { $0.contains(#""value":"#) })
-    }
-
     private func update(_ subscription: UInt64, before: UInt64 = 1) -> JudgedUpdate {
         let observable = ObservableHandle(word: 1 << 32 | 7)
         return JudgedUpdate(

@@ -13,7 +13,6 @@ struct LifetimeHubTests {
     }
 
     private let connected = #","while":"connected""#
-    private let hour = #","ttl":3600000"#
 
     @Test("a time of any length is handed over and restored as it is")
     func longestRestored() throws {
