@@ -80,6 +80,8 @@ public enum Limits {
     public static let listedServicesMax = 1_000
     /// How many observers one line names, if another observer waits for their `ack`.
     public static let awaitedObserversMax = 8
+    /// Clients that a line names because they haven't acknowledged in time.
+    public static let lateNamesMax = 64
     /// Connections at the same time.
     public static let clientsMax = 16_384
     /// Bytes that may wait in the broker for a client that doesn't read.

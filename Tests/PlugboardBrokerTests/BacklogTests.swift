@@ -156,6 +156,24 @@ struct ConflationTests {
     }
 }
 
+@Suite("Observers that wait for an earlier phase", .computing)
+struct LateNamesTests {
+    @Test(
+        "are told who was late: as many as the limit are named, and of one more it is said", arguments: 0...1)
+    func limit(more: Int) {
+        let hub = TestHub()
+        let (observer, writer) = (hub.client(), hub.client())
+        hub.send(#"{"op":"subscribe","key":"k","initial":false}"#, from: observer)
+        let first = #"{"op":"subscribe","key":"k","phase":1,"ack":true,"initial":false}"#
+        for _ in 0..<Limits.lateNamesMax + more { hub.send(first, from: hub.client()) }
+        hub.send("publish k 1", from: writer)
+        hub.expireAll(after: 1_001)
+        let names = (0..<Limits.lateNamesMax).map { "\"#\($0 + 3)\"" }.joined(separator: ",")
+        let end = #","unacked":[\#(names)]\#(more > 0 ? #","more":true"# : "")}"#
+        #expect(hub.read(observer).last?.hasSuffix(end) == true)
+    }
+}
+
 @Suite("Observers that were away", .computing)
 struct ResumeTests {
     private let hub = TestHub()

@@ -208,7 +208,7 @@ extension Hub {
 
     /// A key that waits is made to wait anew, at a gate beside the one that it has: a mistake.
     mutating func closeAgain(_ observable: ObservableHandle, _ gate: Gate) {
-        let barrier = PhaseBarrier(phase: gate.phase, told: [], earlier: gate.waiting)
+        let barrier = PhaseBarrier(phase: gate.phase, told: [], earlier: gate.waiting.all)
         let ticket = deadlines.add(at: gate.end, .gate(observable))
         let again = Gate(barrier, revision: gate.revision, until: gate.end, ticket)
         phases.close(observable, again, told: [], &matching)

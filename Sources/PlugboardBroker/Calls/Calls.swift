@@ -236,31 +236,11 @@ final class SessionCalls {
     }
 }
 
-/// Calls in the order in which they came to this list. To remove one, or to find the first, takes one step, however many
-/// there are.
-struct CallList {
-    private var calls: [UInt64: PendingCall] = [:]
-    /// The numbers of those that came, also of some that are gone. Before `start`, all are gone.
-    private var numbers: [UInt64] = []
-    private var start = 0
+typealias CallList = WaitingList<UInt64, PendingCall>
 
-    var count: Int { calls.count }
-    var isEmpty: Bool { calls.isEmpty }
-    var first: PendingCall? { isEmpty ? nil : calls[numbers[start]] }
-    var all: [PendingCall] { numbers[start...].compactMap { calls[$0] } }
-
-    subscript(number: UInt64) -> PendingCall? { calls[number] }
-
-    mutating func append(_ call: PendingCall) {
-        calls[call.number] = call
-        numbers.append(call.number)
-    }
-
-    mutating func remove(_ call: PendingCall) {
-        calls[call.number] = nil
-        while start < numbers.count, calls[numbers[start]] == nil { start += 1 }
-        if numbers.count > 2 * calls.count + 16 { (numbers, start) = (all.map(\.number), 0) }
-    }
+extension CallList {
+    mutating func append(_ call: PendingCall) { append(call, as: call.number) }
+    mutating func remove(_ call: PendingCall) { remove(call.number) }
 }
 
 // Which clients the latest calls were sent to. With this, a late answer is told from an answer that nobody

@@ -90,7 +90,7 @@ extension Hub {
             let gate = phases.gate(of: held)
         {
             // Whatever waits for a phase also holds back all later events.
-            return .waiting(PhaseBarrier(phase: gate.phase, told: [], earlier: gate.waiting))
+            return .waiting(PhaseBarrier(phase: gate.phase, told: [], earlier: gate.waiting.all))
         }
         if matching[subscription].folds(expected.event) { return .conflated }
         return backlog?.lines.hasGap == true && !isReadBack ? .dropped : .queued

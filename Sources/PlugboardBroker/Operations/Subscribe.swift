@@ -233,7 +233,7 @@ extension Hub {
 
     /// How many emits the observer missed, if it asks: those of the revision that it names and of later ones, nil
     /// if not all of them are known; and those with the current revision.
-    private func countEmits(
+    private mutating func countEmits(
         _ asked: AskedRequest, _ wanted: [ByteRange]
     ) -> (missed: UInt64?, latest: UInt64)? {
         guard asked.request.has(.emits) else { return nil }
@@ -243,9 +243,13 @@ extension Hub {
         return (missed, countEmits(from: revision, asked, wanted))
     }
 
-    private func countEmits(from revision: UInt64, _ asked: AskedRequest, _ wanted: [ByteRange]) -> UInt64 {
+    private mutating func countEmits(
+        from revision: UInt64, _ asked: AskedRequest, _ wanted: [ByteRange]
+    ) -> UInt64 {
         var count: UInt64 = 0
-        for place in keyspace.emits.places(from: revision)
+        let places = keyspace.emits.places(from: revision)
+        insight.count(steps: places.count * wanted.count / Cost.matchesPerStep)
+        for place in places
         where isWanted(keyspace.emits.key(place), asked, wanted) {
             count += keyspace.emits.times(place)
         }

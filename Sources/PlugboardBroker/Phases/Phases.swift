@@ -10,7 +10,7 @@ import PlugboardWire
 struct Phases: ~Copyable {
     private var gates: [ObservableHandle: Gate] = [:]
     /// The events that each subscription has to acknowledge, in the order in which it was told.
-    private var awaited: [SubscriptionHandle: [Awaited]] = [:]
+    private var awaited: [SubscriptionHandle: ArraySlice<Awaited>] = [:]
     private var acknowledged: [SubscriptionHandle: UInt64] = [:]
 
     @inline(__always) var isEmpty: Bool { gates.isEmpty }
@@ -73,29 +73,31 @@ struct Phases: ~Copyable {
 
     /// A subscription has acknowledged a revision; `.max` if it never will again. Removes and returns what
     /// that covers. Call `release` for each of these.
-    mutating func takeAwaited(by subscription: SubscriptionHandle, upTo revision: UInt64) -> [Awaited] {
+    mutating func takeAwaited(by subscription: SubscriptionHandle, upTo revision: UInt64)
+        -> ArraySlice<Awaited>
+    {
         acknowledged[subscription] = revision == .max ? nil : max(revision, acknowledged[subscription] ?? 0)
         guard let all = awaited[subscription] else { return [] }
         let done = all.prefix { $0.revision <= revision }
         let rest = all.dropFirst(done.count)
-        awaited[subscription] = rest.isEmpty ? nil : Array(rest)
-        return Array(done)
+        awaited[subscription] = rest.isEmpty ? nil : rest
+        return done
     }
 
     /// Returns the key's gate if it waits for nobody any more.
     mutating func release(_ entry: Awaited, by subscription: SubscriptionHandle) -> Gate? {
-        guard var gate = gates[entry.observable] else { return nil }
-        gate.waiting.removeAll { $0.subscription == subscription && $0.revision <= entry.revision }
-        gates[entry.observable] = gate
-        return gate.waiting.isEmpty ? gate : nil
+        if let late = gates[entry.observable]?.waiting[subscription], late.revision <= entry.revision {
+            gates[entry.observable]?.waiting.remove(subscription)
+        }
+        return gates[entry.observable].flatMap { $0.waiting.isEmpty ? $0 : nil }
     }
 
     /// The time is up: stops waiting for all who are late at a gate.
     mutating func giveUp(_ observable: ObservableHandle, _ matching: inout Matching) {
-        for late in gates[observable]?.waiting ?? [] {
+        for late in gates[observable]?.waiting.all ?? [] {
             guard let all = awaited[late.subscription] else { continue }
             let rest = all.filter { $0.observable != observable || $0.revision > late.revision }
-            awaited[late.subscription] = rest.isEmpty ? nil : rest
+            awaited[late.subscription] = rest.isEmpty ? nil : rest[...]
             matching.reach.release(observable, all.count - rest.count)
         }
     }
@@ -137,7 +139,7 @@ extension Phases: Checked {
         let isTimed = deadlines.deadline(of: gate.ticket) == .gate(observable)
         try Self.always.hold("the deadline of a gate is there", isTimed, of: gate.name)
         try Self.always.hold("a gate waits for somebody", !gate.waiting.isEmpty, of: gate.name)
-        for waiting in gate.waiting {
+        for waiting in gate.waiting.all {
             let isTold =
                 awaited[waiting.subscription]?.contains {
                     $0.observable == observable && $0.revision == waiting.revision
@@ -159,15 +161,17 @@ struct Gate {
     /// The phase that was told last. Later ones wait.
     var phase: UInt8
     /// Who has not acknowledged yet, with the newest revision that each was told.
-    var waiting: [Acknowledger]
+    var waiting = WaitingList<SubscriptionHandle, Acknowledger>()
     let end: UInt64
     let ticket: DeadlineTicket
 
     init(_ barrier: PhaseBarrier, revision: UInt64, until end: UInt64, _ ticket: DeadlineTicket) {
         (first, self.revision, phase) = (barrier.since ?? revision, revision, barrier.phase)
-        let told = barrier.told.map { Acknowledger(subscription: $0, revision: revision) }
-        waiting = barrier.earlier + told
         (self.end, self.ticket) = (end, ticket)
+        for late in barrier.earlier { waiting.append(late, as: late.subscription) }
+        for each in barrier.told {
+            waiting.append(Acknowledger(subscription: each, revision: revision), as: each)
+        }
     }
 
     var name: String { "revision \(revision)" }
@@ -211,7 +215,8 @@ extension Hub {
         var phase = acknowledging.first.map { matching[$0].phase }
         var earlier: [Acknowledger] = []
         if let gate, gate.phase <= phase ?? .max {
-            earlier = gate.waiting.filter { !acknowledging.contains($0.subscription) }
+            let known = Set(acknowledging)
+            earlier = gate.waiting.all.filter { !known.contains($0.subscription) }
             if !earlier.isEmpty { phase = gate.phase }
         }
         guard let phase else { return nil }
@@ -266,7 +271,8 @@ extension Hub {
         let later = acknowledgers(among: observers).filter { matching[$0].phase > gate.phase }
         let told = later.filter { isToBeTold(of: observable, $0) }
         // An observer that isn't told of this write may still have to acknowledge an earlier one.
-        let earlier = later.filter { !told.contains($0) }.compactMap { phases.awaits(observable, from: $0) }
+        let known = Set(told)
+        let earlier = later.filter { !known.contains($0) }.compactMap { phases.awaits(observable, from: $0) }
         let next = (told + earlier.map(\.subscription)).map { matching[$0].phase }.min()
         phases.open(observable, &matching, &deadlines)
         let behind = observers.filter { matching[$0].phase > gate.phase }
@@ -308,14 +314,16 @@ extension Hub {
 
     mutating func clientsLate(at gate: Gate, of observable: ObservableHandle) -> [LateClient] {
         var found: [LateClient] = []
-        for late in gate.waiting {
+        var places: [UInt64: Int] = [:]
+        for late in gate.waiting.all {
             let session = matching[late.subscription].session
             let client = sessions[session].client
             let first = phases.firstAwaited(observable, from: late.subscription)
-            if let known = found.firstIndex(where: { $0.client == client }) {
+            if let known = places[client] {
                 found[known].first = min(found[known].first, first)
                 continue
             }
+            places[client] = found.count
             let author = sessions[session].author(&keyspace)
             let name = Array(keyspace.authors[author].name)
             found.append(LateClient(client: client, name: name, first: first))
@@ -336,9 +344,11 @@ struct LateClient {
 final class LateNames {
     private let clients: [UInt64]
     private let names: [UInt8]
+    /// Whether there are more of them than a line names.
+    private let hasMore: Bool
 
-    private init(_ clients: [UInt64], _ names: [UInt8]) {
-        (self.clients, self.names) = (clients, names)
+    private init(_ clients: [UInt64], _ names: [UInt8], hasMore: Bool) {
+        (self.clients, self.names, self.hasMore) = (clients, names, hasMore)
     }
 
     /// Those who were late with a write of this revision, after those of earlier phases. A client is named once. Nil
@@ -346,21 +356,23 @@ final class LateNames {
     fileprivate static func make(
         _ late: [LateClient], at revision: UInt64, after before: LateNames?
     ) -> LateNames? {
-        var (clients, names) = (before?.clients ?? [], before?.names ?? [])
-        for each in late where each.first <= revision && !clients.contains(each.client) {
+        var (clients, names, hasMore) = (before?.clients ?? [], before?.names ?? [], before?.hasMore ?? false)
+        for each in late where !hasMore && each.first <= revision && !clients.contains(each.client) {
+            hasMore = clients.count == Limits.lateNamesMax
+            if hasMore { break }
             if !clients.isEmpty { names.append(UInt8(ascii: ",")) }
             clients.append(each.client)
             names += each.name
         }
-        if clients.count == before?.clients.count ?? 0 { return before }
-        return LateNames(clients, names)
+        if clients.count == before?.clients.count ?? 0, hasMore == before?.hasMore ?? false { return before }
+        return LateNames(clients, names, hasMore: hasMore)
     }
 
     func append(to buffer: inout ByteBuffer) {
         let names = names
         buffer.append(#","unacked":["#)
         buffer.append(names.span)
-        buffer.append("]")
+        buffer.append(hasMore ? #"],"more":true"# : "]")
     }
 
     /// Adds the same to an event's line that is the end of the buffer.
