@@ -73,13 +73,15 @@ final class TestHub {
     @discardableResult
     func follow(_ policy: String) throws -> [String] {
         let dismissed = hub.replacePolicy(try Policy.read(policy))
-        for (session, closeReason) in dismissed {
-            hub.sessions[session].closeReason = closeReason
-            _ = hub.leave(session, until: .max)
-            _ = hub.sessions[session].outbox.takeKept()
-            hub.appendBye(to: session)
-        }
+        for (session, closeReason) in dismissed { dismiss(session, closeReason) }
         return dismissed.map { "\(hub.sessions[$0.0].client - 1) \($0.1.rawValue)" }
+    }
+
+    private func dismiss(_ session: SessionHandle, _ closeReason: CloseReason) {
+        hub.sessions[session].closeReason = closeReason
+        _ = hub.leave(session, until: .max)
+        _ = hub.sessions[session].outbox.takeKept()
+        hub.appendBye(to: session)
     }
 
     /// Whether a user may connect.
@@ -114,7 +116,7 @@ final class TestHub {
 
     /// Handles lines from a client.
     func send(_ lines: String, from client: Int) {
-        for line in Array(lines.utf8).lines {
+        for line in Array(lines.utf8).lines where isOpen(client) {
             var bytes = line
             var span = bytes.mutableSpan
             linesTaken += 1
@@ -195,6 +197,10 @@ final class TestHub {
     /// Does what a loop does at the end of a turn, except writing.
     func endTurn() {
         while goesOnByItself, bare.hub.requests.areWaiting { bare.hub.goOnWithWalks() }
+        for session in bare.hub.delivery.dismissed.all {
+            dismiss(session, bare.hub.sessions[session].closeReason ?? .slow)
+        }
+        bare.hub.delivery.forgetDismissed()
         if !bare.hub.delivery.isDone { hasChanged = true }
         bare.hub.tellTraces()
         bare.hub.tellGaps()

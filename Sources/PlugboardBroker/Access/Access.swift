@@ -197,10 +197,7 @@ extension Session {
 
     private var waitingBytes: Int {
         guard isOpen else { return 0 }
-        var bytes = (calls?.made.count ?? 0) * Self.callBytes
-        if let grant {
-            for backlog in grant.withheld.values { bytes += backlog.keys.count * OwedKey.countedBytes }
-        }
+        let bytes = (calls?.made.count ?? 0) * Self.callBytes
         guard let backlog else { return bytes }
         return bytes + backlog.queuedBytes + backlog.deferred.count
             + backlog.owedCount * OwedKey.countedBytes

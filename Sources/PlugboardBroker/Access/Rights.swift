@@ -68,8 +68,6 @@ final class Grant: Checked {
     var rights: Rights?
     var account: Account?
     var plugin: SupervisedPlugin?
-    /// What was owed to its subscriptions of keys that it may not see now.
-    var withheld: [SubscriptionHandle: Backlog] = [:]
     /// It publishes the states of plugins, and no policy applies to it.
     let isSupervisor: Bool
 
@@ -81,11 +79,6 @@ final class Grant: Checked {
 
     func permit(_ action: PolicyAction, _ keys: Span<UInt8>, _ scope: RightsScope = .key) -> Bool {
         rights?.permit(action, keys, scope) ?? true && plugin?.rights?.permit(action, keys, scope) ?? true
-    }
-
-    /// Withholds a key that a subscription was owed. Its reference to the key goes on.
-    func withhold(_ owed: OwedKey, from subscription: SubscriptionHandle) {
-        withheld[subscription].orMake(Backlog()).keys.append(owed)
     }
 
     /// The text of a refusal: what forbids an action on a key, and a hint.

@@ -398,16 +398,6 @@ struct OwedKey: BitwiseCopyable {
     mutating func markUnsure() { knowledge = .unsure }
 
     mutating func markInitial() { knowledge = .nothing }
-
-    /// It was withheld, and may have been written meanwhile.
-    mutating func renewReleased(at newest: UInt64, isGated: Bool) {
-        if newest > revision {
-            if !isInitial { countSkipped() }
-            revision = newest
-        }
-        markUnsure()
-        (event, self.isGated, wasSent, isWritten) = (0, isGated, false, false)
-    }
 }
 
 struct OwedNotes {

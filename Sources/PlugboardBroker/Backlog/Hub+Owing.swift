@@ -67,17 +67,21 @@ extension Hub {
     /// the filter if its key is owed already, if a replay is still gathering keys, or if filters have cost
     /// this turn too much. Otherwise the filter decides.
     private mutating func isOwed(_ news: borrowing WriteEvent, to subscription: SubscriptionHandle) -> Bool {
-        guard matching[subscription].filter != nil else { return true }
-        if isJudgedLater(news.event, for: subscription) { return true }
+        guard let filter = matching[subscription].filter else { return true }
+        if isJudgedLater(news.event, for: subscription) || mayHaveMissed(news, filter) { return true }
         if matching[subscription].folds(news.event), let backlog = matching[subscription].backlog,
             backlog.keys.find(news.observable) != nil || backlog.replay?.gathers == true
         {
             return true
         }
-        let filter = matching[subscription].filter
         delivery.judge.ask(about: delivery.eventNumber)
         defer { delivery.judge.endAsking() }
         return delivery.judge.concerns(news.event, from: news.old(in: keyspace), to: news.value, filter)
+    }
+
+    /// Whether an observer may not know the value before a write, because it might not see the key then.
+    func mayHaveMissed(_ news: borrowing WriteEvent, _ filter: Filter) -> Bool {
+        news.event != .emit && filter.mayHaveMissed(keyspace[news.observable].revision)
     }
 
     /// Whether an event is compared with an observer's filter later, when the observer is sent what it is
@@ -103,11 +107,13 @@ extension Hub {
                 owed.markInitial()
                 return news.event == .delete ? () : append(owed, to: subscription, backlog)
             }
-            owed.wasSent =
-                matching[subscription].filter.map {
-                    matching[subscription].wasSent(news.observable, $0, keyspace)
-                } ?? false
-            let needsOld = matching[subscription].kind.hasOld || matching[subscription].filter != nil
+            if let filter = matching[subscription].filter {
+                if mayHaveMissed(news, filter) { owed.markUnsure() }
+                owed.wasSent = matching[subscription].wasSent(news.observable, filter, keyspace)
+            }
+            let needsOld =
+                !owed.isMissed
+                && (matching[subscription].kind.hasOld || matching[subscription].filter != nil)
             let held = needsOld ? delivery.hold(news.old(in: keyspace)) : nil
             return append(owed, holding: held, to: subscription, backlog)
         }
@@ -376,27 +382,6 @@ extension Hub {
         if matching.lanes[lag.lane].hasUnowed { forgetUnowed(in: lag.lane) }
     }
 
-    /// What a reader has shared becomes its own, because its rights are asked for from now on.
-    mutating func endSharing(_ subscription: SubscriptionHandle) {
-        guard matching[subscription].isSharing else { return }
-        let backlog = openBacklog(of: subscription).backlog
-        let lag = matching[subscription].lag
-        matching[subscription].lag = Lag()
-        var visits = 0
-        var next = matching.lanes[lag.lane].firstPlace(for: lag)
-        while let place = next {
-            let known = backlog.known[place]
-            let owed = matching.lanes[lag.lane].owed(place, to: lag, knowing: known, &visits)
-            let late = matching.lanes[lag.lane].keys.notes(at: place).unacknowledged
-            backlog.keys.set(unacknowledged: late, at: backlog.keys.append(owed))
-            matching.reach.retain(owed.observable)
-            next = matching.lanes[lag.lane].keys.place(after: place)
-        }
-        backlog.known = [:]
-        insight.count(steps: Int(lag.owedCount) * Cost.renewed + visits)
-        leaveLane(lag)
-    }
-
     /// A reader that shared what it is owed needs it no more.
     mutating func stopSharing(_ subscription: SubscriptionHandle) {
         let lag = matching[subscription].lag
@@ -424,102 +409,5 @@ extension Hub {
         let rest = Backlog()
         matching.lanes[lane].takeUnowed(into: &rest.keys)
         requests.abandon(rest)
-    }
-}
-
-// Rights and what is owed. What waits for an observer of keys that it may not see any more is withheld. If it may
-// see such a key again, it is owed the key as it is by then, as after an absence. So nothing waits for an observer
-// that it may not see, and no line is made of a value that was written meanwhile.
-
-extension Hub {
-    /// Call when the rights of a client have changed, and not in the middle of an event.
-    mutating func adjustOwed(to session: SessionHandle) {
-        guard sessions[session].isOpen, let grant = sessions[session].grant else { return }
-        var affected: [SubscriptionHandle] = []
-        for subscription in sessions[session].subscriptions.list.all { endSharing(subscription) }
-        for subscription in sessions[session].subscriptions.list.all
-        where matching[subscription].backlog != nil || grant.withheld[subscription] != nil {
-            affected.append(subscription)
-        }
-        for subscription in affected {
-            withhold(from: subscription, grant)
-            release(to: subscription, grant)
-        }
-        // To review one may send what is owed to the others.
-        for subscription in affected { review(subscription) }
-        // Perhaps it isn't behind any more.
-        if sessions[session].isBehind { delivery.touch(session, &sessions) }
-    }
-
-    private mutating func withhold(from subscription: SubscriptionHandle, _ grant: Grant) {
-        guard let backlog = matching[subscription].backlog else { return }
-        for place in backlog.keys.places {
-            let owed = backlog.keys[place]
-            insight.count(steps: Cost.withheld)
-            if grant.permit(.subscribe, keyspace[owed.observable].key) { continue }
-            matching.reach.retain(owed.observable)
-            forget(place, of: subscription)
-            grant.withhold(owed, from: subscription)
-        }
-        if !backlog.lines.isEmpty { withholdLines(from: subscription, backlog, grant) }
-        guard backlog.isReady else { return }
-        if case .room = state(of: subscription, backlog) { return }
-        backlog.endReady(owesNothing: matching[subscription].owesNothing)
-        openBacklog(of: subscription).sessionBacklog.ready.remove(subscription)
-    }
-
-    /// Of the updates and deletes among the lines, the newest state of their keys is withheld. Emits and traces
-    /// are gone, because nobody could make them again.
-    private mutating func withholdLines(
-        from subscription: SubscriptionHandle, _ backlog: Backlog, _ grant: Grant
-    ) {
-        let bytes = backlog.lines.byteCount
-        let told = backlog.lines.removeLines { !grant.permit(.subscribe, $0) }
-        insight.count(steps: bytes / Cost.bytesOwedPerStep)
-        openBacklog(of: subscription).sessionBacklog.queuedBytes -= bytes - backlog.lines.byteCount
-        for line in told {
-            let observable = keyspace.findOrInsert(line.key.span)
-            guard grant.withheld[subscription]?.keys.find(observable) == nil else { continue }
-            matching.reach.retain(observable)
-            grant.withhold(OwedKey(observable, revision: line.revision, .unsure), from: subscription)
-        }
-    }
-
-    /// Owes what was withheld and may be seen again.
-    private mutating func release(to subscription: SubscriptionHandle, _ grant: Grant) {
-        guard let withheld = grant.withheld[subscription] else { return }
-        var owed: [OwedKey] = []
-        for place in withheld.keys.places {
-            insight.count(steps: Cost.withheld)
-            let observable = withheld.keys[place].observable
-            guard grant.permit(.subscribe, keyspace[observable].key) else { continue }
-            var key = withheld.keys.remove(place)
-            guard isKnown(key) else {
-                matching.reach.release(observable)
-                matching.forget(observable, &keyspace)
-                continue
-            }
-            let isGated = phases.holds(observable, from: matching[subscription].phase)
-            key.renewReleased(at: keyspace[observable].revision, isGated: isGated)
-            owed.append(key)
-        }
-        if withheld.keys.isEmpty { grant.withheld[subscription] = nil }
-        owed.sort { $0.revision < $1.revision }
-        owe(older: owed, to: subscription)
-        for key in owed { matching.reach.release(key.observable) }
-    }
-
-    /// Whether there is something to say about a key that was withheld: it has a value, or the observer may know
-    /// it, and it is known who deleted it.
-    private mutating func isKnown(_ key: OwedKey) -> Bool {
-        if keyspace[key.observable].hasValue { return true }
-        if key.isInitial { return false }
-        if keyspace.writer(of: key.observable) != nil { return true }
-        guard let last = keyspace.lastEntry(of: key.observable) else { return false }
-        let entry = keyspace.history[last]
-        guard entry.operation == .delete else { return false }
-        keyspace.keepDeleter(entry.author, of: key.observable)
-        keyspace.set(entry.reason, cause: entry.cause, of: key.observable)
-        return true
     }
 }

@@ -213,8 +213,10 @@ extension Hub {
         notes.unacknowledged?.append(to: &ending)
         tail.ending = ending.bytes
         let event: EventKind = keyspace[owed.observable].hasValue ? .update : .delete
-        // A key of the snapshot that is gone by now has never existed for this observer.
-        if event == .delete, owed.isInitial { return }
+        // A key of the snapshot that is gone by now, or may not be seen, has never existed for this observer.
+        let session = matching[subscription].session
+        let isSeen = event == .update && sessions[session].authorize(.subscribe, tail.key)
+        if owed.isInitial, !isSeen { return }
         var telling = FilterResult.event
         let filter = matching[subscription].filter
         if owed.isMissed {

@@ -151,52 +151,6 @@ struct PendingLines: ~Copyable {
         return Self.cost(ofLine: header.count)
     }
 
-    /// Removes the lines about keys that are hidden. Returns the keys and revisions of the updates and deletes among
-    /// them. Takes time with their bytes.
-    mutating func removeLines(where isHidden: (Span<UInt8>) -> Bool) -> [(key: [UInt8], revision: UInt64)] {
-        var kept = PendingLines()
-        (kept.gap, kept.late) = (gap, late)
-        // The names stay beside the lines.
-        late = [:]
-        var told: [(key: [UInt8], revision: UInt64)] = []
-        var line = ByteBuffer()
-        while let header = frontHeader {
-            line.removeAll()
-            appendFront(to: &line)
-            let key = Self.key(in: line.bytes)
-            if isHidden(key) {
-                kept.late[header.event] = nil
-                if !Self.isPassing(line.bytes) { told.append((Array(key), header.revision)) }
-            } else if header.isShared, let held = shared.first {
-                kept.append(held, header)
-            } else {
-                kept.append(line.bytes, header)
-            }
-            _ = removeFront()
-        }
-        self = kept
-        return told
-    }
-
-    /// The key of a line that the broker made.
-    @_lifetime(copy line)
-    private static func key(in line: Span<UInt8>) -> Span<UInt8> {
-        let name = StaticString(#","key":""#).bytes
-        for start in line.indices
-        where line[start] == UInt8(ascii: ",") && line[start...].starts(with: name) {
-            var end = start + name.count
-            while end < line.count, line[end] != UInt8(ascii: "\"") { end += 1 }
-            return line[(start + name.count)..<end]
-        }
-        return Span()
-    }
-
-    /// Whether a line can't be made again from the state.
-    private static func isPassing(_ line: Span<UInt8>) -> Bool {
-        line.starts(with: StaticString(#"{"event":"emit""#).bytes)
-            || line.starts(with: StaticString(#"{"event":"trace""#).bytes)
-    }
-
     mutating func takeGap() -> LostRange? { gap.take() }
 }
 

@@ -259,7 +259,7 @@ enum CloseReason: String {
         case .forbidden:
             "this user is not admitted: the broker serves its own user, root and whom its policy names"
         case .revoked:
-            "rights were taken from this client while it had lines to read; connect again"
+            "rights were taken from this client while events waited for it; connect again"
         case .quota: "this user has come to a quota of the broker's --policy"
         case .disconnected: "a client has ended this connection"
         case .gone: "the client has left"

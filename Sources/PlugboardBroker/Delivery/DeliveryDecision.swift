@@ -75,6 +75,11 @@ extension Hub {
     mutating func concerns(_ expected: borrowing ExpectedEvent, _ subscription: SubscriptionHandle) -> Bool {
         let old = keyspace.value(of: expected.observable)
         let filter = matching[subscription].filter
+        if let filter, let observable = expected.observable, expected.event != .emit,
+            filter.mayHaveMissed(keyspace[observable].revision)
+        {
+            return true
+        }
         return delivery.judge.concerns(expected.event, from: old, to: expected.value, filter)
     }
 

@@ -19,8 +19,8 @@ final class Filter {
     /// Values up to this revision may not have been sent, because there were no initial values or there was a
     /// gap.
     var unsentRevision: UInt64
-    /// Values up to this revision may have been hidden, because rights have changed since.
-    private(set) var hiddenRevision: UInt64 = 0
+    /// Values up to this revision may have been hidden, because the observer has more rights since.
+    private var hiddenRevision: UInt64 = 0
     private let text: [UInt8]
     /// Different texts nearly always have different ones.
     let hash: UInt64
@@ -119,11 +119,14 @@ final class Filter {
     /// Whether it has to search a value for its parts.
     var hasPointers: Bool { hasConditions || hasParts }
 
-    /// From now on, its observer may see other keys than up to this revision.
+    /// From now on, its observer may see more keys than up to this revision.
     func hide(upTo revision: UInt64) {
         hiddenRevision = revision
-        unsentRevision = max(unsentRevision, revision)
     }
+
+    /// Whether the observer may not know a value of this revision, and still have an older one.
+    @inline(__always)
+    func mayHaveMissed(_ revision: UInt64) -> Bool { hiddenRevision > 0 && revision <= hiddenRevision }
 
     /// Whether another filter is the same, word for word.
     @inline(__always)
@@ -188,6 +191,9 @@ extension SubscriptionRecord {
     ) -> FilterResult {
         guard let filter else { return .event }
         let observable = news.observable
+        if news.event != .emit, filter.mayHaveMissed(keyspace[observable].revision) {
+            return delivery.judge.tellingMissed(news.event, tail.value, filter)
+        }
         let update = JudgedUpdate(
             subscription: serial,
             observable: observable,
@@ -205,12 +211,12 @@ extension SubscriptionRecord {
     }
 
     /// Whether the observer was sent the present value of a key, or will be before what comes now: with `delivery` "all",
-    /// the line of an owed value is made before the value changes. Without `diff`, whether it may have been sent it.
+    /// the line of an owed value is made before the value changes. Only `diff` depends on it.
     @inline(__always)
     borrowing func wasSent(
         _ observable: ObservableHandle, _ filter: Filter, _ keyspace: borrowing Keyspace
     ) -> Bool {
-        guard filter.tellsDifferences else { return keyspace[observable].revision > filter.hiddenRevision }
+        guard filter.tellsDifferences else { return true }
         guard keyspace[observable].revision > filter.unsentRevision else { return false }
         return delivery == .all || backlog?.keys.find(observable) == nil
     }

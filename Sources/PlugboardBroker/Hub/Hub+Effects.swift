@@ -93,11 +93,15 @@ extension Hub {
         guard let grant = sessions[session].grant else { return }
         insight.count(steps: access.ruleCount)
         grant.name = String(name)
-        renewRights(of: session)
+        followName(session)
+    }
+
+    /// A client's name is another one, or gone.
+    private mutating func followName(_ session: SessionHandle) {
+        if renewRights(of: session), awaitsHidden(session) { delivery.setAside(session, .revoked, &sessions) }
     }
 
     /// Ends what a client may not do any more. Returns whether it might see less than before.
-    @discardableResult
     private mutating func renewRights(of session: SessionHandle) -> Bool {
         guard let grant = sessions[session].grant, !grant.isSupervisor,
             let rights = access.rights(of: sessions[session].peer, grant.groups, name: grant.name),
@@ -107,19 +111,43 @@ extension Hub {
         let before = grant.rights
         grant.rights = rights
         matching.reach.outdate()
-        hideEarlier(of: session)
+        return change(from: before, to: rights, of: session)
+    }
+
+    /// The rights of a client are others from now on; nil means that it could do everything. Returns whether it
+    /// might see less than before.
+    private mutating func change(from before: Rights?, to rights: Rights, of session: SessionHandle) -> Bool {
+        if let before, rights.mayShowMore(than: before) { showMore(to: session) }
         endForbidden(of: session)
-        adjustOwed(to: session)
         return before?.mayShowMore(than: rights) ?? true
     }
 
-    /// A client may see other keys now. What it knows of them may be outdated, so a piece of a value would
-    /// tell too little.
-    private mutating func hideEarlier(of session: SessionHandle) {
+    /// A client may see more keys from now on. What it knows of them may be outdated.
+    private mutating func showMore(to session: SessionHandle) {
         for subscription in sessions[session].subscriptions.list.all {
             matching[subscription].filter?.hide(upTo: revision)
             renewSnapshot(of: subscription)
         }
+    }
+
+    /// Whether a client may not see all keys of a subscription for which events wait. Keys of a snapshot don't
+    /// count: those that may not be seen when their turn comes are left out.
+    private mutating func awaitsHidden(_ session: SessionHandle) -> Bool {
+        for subscription in sessions[session].subscriptions.list.all where awaitsEvents(subscription) {
+            for pattern in allPatterns(of: subscription)
+            where !sessions[session].authorize(.subscribe, pattern.span, .all) {
+                return true
+            }
+        }
+        return false
+    }
+
+    /// Whether a subscription waits for more than its snapshot.
+    private mutating func awaitsEvents(_ subscription: SubscriptionHandle) -> Bool {
+        guard let backlog = matching[subscription].backlog else { return matching[subscription].isSharing }
+        if matching[subscription].isSharing || !backlog.lines.isEmpty || backlog.replay != nil { return true }
+        insight.count(steps: backlog.keys.count)
+        return backlog.keys.places.contains { !backlog.keys[$0].isInitial }
     }
 
     mutating func takeReport(_ observable: ObservableHandle, from reporter: SessionHandle) {
@@ -154,28 +182,26 @@ extension Hub {
             supervision.addOrphan(session, of: plugin, sessions[session].peer)
         } else if own == nil, supervision.plugin(of: sessions[session].peer) === plugin {
             bind(session, to: plugin, [])
-            renewRights(of: session)
+            followName(session)
             endForbidden(of: session)
             limit(session, nil)
         } else if sessions[session].isNamed(plugin.name, keyspace) {
             sessions[session].loseName(&keyspace)
             _ = graces.withdraw(session)
             sessions[session].grant?.name = nil
-            renewRights(of: session)
+            followName(session)
         }
     }
 
     /// A plugin's client had the rights `before`, and may have others now. Nil means that it could do everything.
     private mutating func limit(_ session: SessionHandle, _ before: Rights?) {
         guard let rights = sessions[session].grant?.plugin?.rights, rights !== before else { return }
-        hideEarlier(of: session)
-        endForbidden(of: session)
+        let seesLess = change(from: before, to: rights, of: session)
         // A client that observes nothing was only sent what it asked for.
         let isObserver = sessions[session].subscriptions.count > 0
-        if before?.mayShowMore(than: rights) ?? true, isObserver, sessions[session].hasUnread {
+        if seesLess, isObserver, sessions[session].hasUnread {
             delivery.setAside(session, .revoked, &sessions)
         }
-        adjustOwed(to: session)
     }
 
     // MARK: Phases
@@ -236,9 +262,6 @@ extension Hub {
         }
         writeOff(subscription)
         let session = matching[subscription].session
-        if let withheld = sessions[session].grant?.withheld.removeValue(forKey: subscription) {
-            requests.abandon(withheld)
-        }
         detach(subscription)
         if matching[subscription].acknowledges { acknowledge(subscription, upTo: .max) }
         sessions[session].subscriptions.remove(subscription, &matching)

@@ -273,6 +273,8 @@ struct Hub: ~Copyable {
         sessions[session].rename(name, &keyspace)
         if sessions[session].grant?.isSupervisor == true { supervision.supervisorName = String(name) }
         let isBack = setGrace(requests.decoder.options.grace, of: session)
+        applyRules(name, of: session)
+        guard sessions[session].isOpen else { return }
         var reply = beginReply(to: asked)
         reply.append(member: "client", sessions[session].client)
         reply.append(#","name":"#)
@@ -280,8 +282,6 @@ struct Hub: ~Copyable {
         if isBack { reply.append(#","resumed":true"#) }
         finish(reply, to: session)
         writeClientKey(session)
-        // What it may see again comes after the reply.
-        applyRules(name, of: session)
     }
 }
 

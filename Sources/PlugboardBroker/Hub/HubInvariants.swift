@@ -115,13 +115,6 @@ extension Hub: Checked {
             try whoIsOwedWaitsForSomething(subscription, backlog)
             try whatIsOwedMayBeSeen(subscription, backlog)
         }
-        for session in sessions.handles {
-            for (subscription, withheld) in sessions[session].grant?.withheld ?? [:] {
-                let isThere = matching.contains(subscription)
-                try Grant.always.hold("what is withheld is withheld from somebody", isThere)
-                try withheld.keys.checkInvariants(keyspace, isSorted: false, &owedBy)
-            }
-        }
         try matching.lanes.checkInvariants(matching, keyspace, &owedBy)
         try phases.checkInvariants(matching, keyspace, deadlines, &owedBy)
         try requests.checkInvariants(sessions, keyspace, &owedBy)
@@ -140,7 +133,7 @@ extension Hub: Checked {
         guard sessions[session].isOpen, let grant = sessions[session].grant else { return }
         for place in backlog.keys.places {
             let key = keyspace[backlog.keys[place].observable].key
-            let isSeen = grant.permit(.subscribe, key)
+            let isSeen = backlog.keys[place].isInitial || grant.permit(.subscribe, key)
             try Backlog.always.hold("what is owed may be seen", isSeen, of: String(key))
         }
     }

@@ -25,8 +25,6 @@ enum Cost {
     static let owed = 16
     /// To renew a key that is owed: memory that was not touched lately.
     static let renewed = 6
-    /// To withhold or to release an owed key, because rights have changed.
-    static let withheld = 8
     /// To ask for a subscription what a client may see, because its rights have changed.
     static let rights = 4
     /// To give a subscription its share of what is sent.

@@ -56,9 +56,12 @@ extension Hub {
     }
 
     private func isControllable(_ subscription: SubscriptionHandle, by session: SessionHandle) -> Bool {
-        var patterns = matching[subscription].allPatterns(keyspace)
-        if matching[subscription].isTracer { patterns += insight.tracing.patterns(of: subscription) }
-        return patterns.allSatisfy { sessions[session].authorize(.control, $0.span, .all) }
+        allPatterns(of: subscription).allSatisfy { sessions[session].authorize(.control, $0.span, .all) }
+    }
+
+    /// Those that it observes and those that it traces.
+    func allPatterns(of subscription: SubscriptionHandle) -> [[UInt8]] {
+        matching[subscription].allPatterns(keyspace) + insight.tracing.patterns(of: subscription)
     }
 
     private static func notPaused(_ sub: String, _ request: Request) -> Refusal {
