@@ -25,6 +25,8 @@ public struct RecordBuffer: ~Copyable {
     private var isFirstOfBatch: Bool { eventsOfBatch == 0 }
     /// The number of events in the present batch; 0 outside of a batch.
     public private(set) var eventsOfBatch = 0
+    /// The revision of the present batch, if it has something that isn't kept; 0 otherwise.
+    private var passedInBatch: UInt64 = 0
     private let clock: () -> UInt64
     /// The time of the last line, in milliseconds since 1970.
     private(set) var when: UInt64 = 0
@@ -45,25 +47,35 @@ public struct RecordBuffer: ~Copyable {
     public var addedBytes: Int { removedBytes + lines.count }
     private var removedBytes = 0
 
-    /// Whether a commit with `bytes` bytes of values has room for certain, even in a batch.
+    /// Whether a commit with `bytes` bytes of values has room for certain.
     @inlinable
     @inline(__always)
-    public func hasRoom(for bytes: Int) -> Bool {
-        room == .max || count &+ Self.needed(for: bytes) <= room
-    }
+    public func hasRoom(for bytes: Int) -> Bool { hasRoom(needed: Self.needed(for: bytes)) }
+
+    @inlinable
+    @inline(__always)
+    public func hasRoom(needed: Int) -> Bool { room == .max || count &+ needed <= room }
 
     /// Whether a write of the broker itself, such as the end of a value, has room for certain.
     public var hasOwnRoom: Bool {
         room == .max || count + Self.needed(for: 0) <= room + JournalLimits.roomBytesMin
     }
 
-    /// The most bytes of a record with `bytes` bytes of values, if it is a batch. What a batch adds for
-    /// each write is less than what the write took in the request, so twice the bytes are enough.
+    /// What a write with `bytes` bytes of values finds room for without asking: it is twice as much as its record takes.
     @inlinable
     public static func needed(for bytes: Int) -> Int { bytes &+ bytes &+ 4_096 }
 
     /// The most bytes of a record of a single write.
     public static func neededAlone(for bytes: Int) -> Int { bytes &+ 4_096 }
+
+    /// The most bytes of a record of a batch with `count` writes. `bytes` are those of its request and of the values that it
+    /// makes, `author` those with which each write names its writer.
+    public static func needed(forBatch bytes: Int, writes count: Int, author: Int) -> Int {
+        neededAlone(for: bytes) + count * (author + endBytesMax)
+    }
+
+    /// The most bytes of the members that a write's record may have and its request has not, besides its writer.
+    private static let endBytesMax = 256
 
     /// Removes bytes that were written to the file.
     public mutating func removeFirst(_ count: Int) {
@@ -95,19 +107,25 @@ public struct RecordBuffer: ~Copyable {
         lines.append(#","events":["#)
     }
 
-    /// Ends the record, if one was begun. A batch without commits leaves no record.
+    /// Ends the record, if one was begun. A batch without commits leaves none, but the revision that it has used.
     public mutating func endBatch() {
         guard isBatch else { return }
         isBatch = false
-        defer { eventsOfBatch = 0 }
-        guard !isFirstOfBatch else { return lines.truncate(to: lineStart) }
+        let passed = passedInBatch
+        defer { (eventsOfBatch, passedInBatch) = (0, 0) }
+        if isFirstOfBatch {
+            lines.truncate(to: lineStart)
+            return passed > 0 ? append(passedRevision: passed) : ()
+        }
         lines.append("]")
         endLine()
     }
 
-    /// Records that a revision was used by something that isn't kept, so that it is not used again.
+    /// Records that a revision was used by something that isn't kept, so that it is not used again. In a batch, the
+    /// batch's record tells that.
     public mutating func append(passedRevision revision: UInt64) {
         guard isKept else { return }
+        if isBatch { return passedInBatch = revision }
         commits &+= 1
         append(own: #"{"event":"revision","revision":\#(revision)"#)
     }

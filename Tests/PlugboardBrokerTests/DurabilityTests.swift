@@ -41,6 +41,25 @@ struct DurableHubTests {
 
     private static let emit = #"{"op":"emit","key":"a","value":1}"#
 
+    @Test(
+        "a batch with keys that aren't kept leaves a whole record, or its revision alone",
+        arguments: [true, false]
+    )
+    func passed(alone: Bool) throws {
+        let own = #"{"op":"publish","key":"$broker.plugins.x","value":{"name":"x"},"while":"connected"}"#
+        let writes = alone ? own : #"\#(own),{"op":"publish","key":"a","value":1},\#(own)"#
+        test.send(batch(1, writes), from: client)
+        _ = try keep()
+        var records = RecordBuffer(clock: { 1 })
+        var keys: [String] = []
+        let (recovered, _, _) = try Journal.open(
+            disk, worker: ImmediateWorker(disk), options: JournalOptions(sync: .never), boot: "boot",
+            newEpoch: { "e" }, records: &records
+        ) { record, line in keys.append(String(record.key.bytes(of: line))) }
+        #expect(recovered.revision == 1)
+        #expect(keys == (alone ? [] : ["a"]))
+    }
+
     @Test("what writes nothing waits for what came before, and only for that", arguments: ["", emit])
     func nothing(writes: String) throws {
         #expect(test.send(batch(1, writes), from: client) == [#"{"ok":"batch","id":1,"revision":0}"#])
@@ -221,6 +240,34 @@ struct FullDiskTests {
             #expect(try endTurn(), "told of what isn't kept")
         }
         return told
+    }
+
+    @Test("the broker's own keys take no room that isn't there, however often they are asked for")
+    func ownKeys() throws {
+        let client = test.client()
+        try fill(client)
+        for _ in 0..<2_000 { #expect(test.send("get $broker.clients.1", from: client).count == 1) }
+        let isWritten = try endTurn()
+        #expect(isWritten)
+    }
+
+    @Test("a batch of small writes whose records are long is written or refused, however much room there is")
+    func longRecords() throws {
+        let client = test.client()
+        try fill(client)
+        test.send(#"{"op":"hello","name":"\#(String(repeating: "\\\"", count: 64))"}"#, from: client)
+        let writes = (0..<1_000).map {
+            #"{"op":"publish","key":"k\#($0)","value":1,"ttl":1000000,"while":"connected"}"#
+        }
+        var answers: Set<Bool> = []
+        for room in stride(from: 100_000, through: 900_000, by: 25_000) {
+            disk.capacity = disk.occupied + room
+            let batch = #"{"op":"batch","id":1,"writes":[\#(writes.joined(separator: ","))]}"#
+            answers.insert(test.send(batch, from: client).contains { $0.contains(#""ok""#) })
+            let isWritten = try endTurn()
+            #expect(isWritten, "\(room)")
+        }
+        #expect(answers == [true, false])
     }
 
     @Test("a disk that fails while room is made is the end: nothing is written behind half a record")

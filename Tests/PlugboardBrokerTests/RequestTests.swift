@@ -114,6 +114,18 @@ struct WalkTests {
         }
     }
 
+    @Test("a page of keys has more to follow, although one of them was deleted while others were looked for")
+    func page() {
+        for number in 10..<30 { hub.send("publish page.\(number) 1", from: writer) }
+        hub.send(#"{"op":"keys","key":"page.*","limit":10}"#, from: asker)
+        for _ in 0..<4 { hub.goOn() }
+        #expect(hub.isBusy(asker))
+        hub.send("delete page.10", from: writer)
+        _ = hub.goOnToEnd()
+        let reply = hub.read(asker).last ?? ""
+        #expect(!reply.contains("page.10") && reply.contains(#""more":true"#), "\(reply)")
+    }
+
     @Test("an emit that only somebody matches who isn't answered yet leaves no key behind")
     func emitMeanwhile() {
         hub.send("subscribe *.*", from: asker)

@@ -192,7 +192,9 @@ extension Hub {
             let key = record.key.bytes(of: event)
             guard sessions[matching[subscription].session].authorize(.subscribe, key) else { continue }
             let observable = keyspace.findOrInsert(key)
-            if record.kind == .delete, !keyspace[observable].hasValue {
+            // It may have been deleted again since.
+            let isNewest = keyspace[observable].revision <= record.revision
+            if record.kind == .delete, isNewest, !keyspace[observable].hasValue {
                 let (name, origin) = (record.by.bytes(of: event), record.origin.bytes(of: event))
                 let deleter = restored.author(name, from: origin, nil, &keyspace)
                 keyspace.keepDeleter(deleter, of: observable)

@@ -89,9 +89,9 @@ struct DurableReplies: ~Copyable {
         sum.removeAll()
         sum.append(texts.bytes[reply.idCount..<count])
         texts.removeFirst(count)
-        if isEmpty {
+        if first * 2 >= waiting.count {
+            waiting.removeFirst(first)
             first = 0
-            waiting.removeAll()
         }
         return reply
     }

@@ -279,9 +279,14 @@ extension Hub {
         if value.isEmpty { return }
         let observable = keyspace.findOrInsert(key.text(sessions).bytes)
         if keyspace.value(of: observable).isEqual(to: value.bytes) { return }
+        let author = insight.author
+        guard durability.records.hasOwnRoom else {
+            // Without room for a revision there is no event: observers get the value once there is room again.
+            if !isObserved(observable) { keyspace.set(observable, value.bytes, cause: .none, writer: author) }
+            return
+        }
         takeOwnRevision()
         // The history leaves it out.
-        let author = insight.author
         announce(WriteEvent(.publish, of: observable, revision, to: value.bytes, by: author, .none))
         keyspace.set(observable, value.bytes, cause: .none, writer: author)
     }
@@ -331,6 +336,7 @@ extension Hub {
     private mutating func takeOwnRevision() {
         guard insight.takesRevision() else { return }
         keyspace.advance()
-        durability.pass(revision)
+        // If there is no room, the next write that is kept has a later revision.
+        if durability.records.hasOwnRoom { durability.pass(revision) }
     }
 }

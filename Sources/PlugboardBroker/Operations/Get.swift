@@ -55,7 +55,8 @@ extension Hub {
             deadlines.appendEnd(of: keyspace.bond(of: observable), to: &reply)
             reply.append("}")
         }
-        reply.append(found.count > limit ? #"],"more":true"# : #"],"more":false"#)
+        // Some that were found may be gone since.
+        reply.append(search.isFull ? #"],"more":true"# : #"],"more":false"#)
         finish(reply, to: asked.session)
     }
 }

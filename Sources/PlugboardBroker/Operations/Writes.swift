@@ -92,9 +92,9 @@ extension Hub {
             try durability.checkDurable(awaited: sessions[asked.session].awaitedWrites)
         }
         let bytes = asked.line.count + requests.batch.bytes.count
-        if !durability.records.hasRoom(for: bytes) {
-            try makeRoom(needed: RecordBuffer.needed(for: bytes))
-        }
+        let author = keyspace.authors.recorded(sessions[asked.session].author(&keyspace)).count
+        let needed = RecordBuffer.needed(forBatch: bytes, writes: requests.batch.writes.count, author: author)
+        if !durability.records.hasRoom(needed: needed) { try makeRoom(needed: needed) }
         if requests.decoder.writes.contains(where: { $0.operation != .emit }) { keyspace.advance() }
         durability.beginBatch(revision: revision)
         var results = ByteBuffer()

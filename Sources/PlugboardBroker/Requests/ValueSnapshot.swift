@@ -141,6 +141,9 @@ struct KeySearch {
         return true
     }
 
+    /// Whether it has found as many as it looks for.
+    var isFull: Bool { found.count >= countMax }
+
     mutating func takeFound() -> [ObservableHandle] {
         defer { found = [] }
         return found
