@@ -47,7 +47,7 @@ struct DurableHubTests {
     )
     func passed(alone: Bool) throws {
         let own = #"{"op":"publish","key":"$broker.plugins.x","value":{"name":"x"},"while":"connected"}"#
-        let writes = alone ? own : #"\#(own),{"op":"publish","key":"a","value":1},\#(own)"#
+        let writes = alone ? own : #"\#(own),{"op":"publish","key":"a","value":1}"#
         test.send(batch(1, writes), from: client)
         _ = try keep()
         var records = RecordBuffer(clock: { 1 })
