@@ -42,7 +42,7 @@ struct SubscriptionCheck {
     var mayFold: Bool
     /// Whether events without room are read back from the journal, which has no old values.
     private let isReadBack: Bool
-    /// Whether rights may have changed, so that values may come with all parts.
+    /// Whether rights may have changed, so that values may come with all parts, and keys may leave that weren't there.
     private let mayBeWhole: Bool
     private let log: WriteLog
     /// Whether this observer may see a key.
@@ -168,7 +168,7 @@ struct SubscriptionCheck {
     private mutating func checkLeave(_ event: Told, _ place: Int) -> String? {
         guard event.name != "update" else { return nil }
         let before = left.updateValue(place, forKey: event.key)
-        guard event.name == "leave", let before, !fickle.contains(event.key), !isLagged, !isReadBack,
+        guard event.name == "leave", let before, !mayBeWhole, !isLagged, !isReadBack,
             !((before + 1)..<max(place, before + 1)).contains(where: {
                 narrowing.holds(for: log.write(of: event.key, $0)?.value)
             })
@@ -225,7 +225,11 @@ struct SubscriptionCheck {
         let due = plan.telling(from: old, to: write.value)
         // If rights have changed, values come with all parts, even if no part is different.
         let isWhole = mayBeWhole && !plan.showsValues && due == .nothing && narrowing.holds(for: write.value)
-        guard due.rawValue == event.name || isWhole && event.name == "update" else { return notDue(event) }
+        let isMissed = mayBeWhole && due == .nothing && !narrowing.holds(for: write.value)
+        guard
+            due.rawValue == event.name || isWhole && event.name == "update"
+                || isMissed && event.name == (write.value == nil ? "delete" : "leave")
+        else { return notDue(event) }
         if plan.since == nil, !(isReadBack && event.old == nil), event.old != (plan.hasOld ? old : nil) {
             return "the old value was \(old ?? "none"): \(event.text)"
         }
