@@ -119,6 +119,9 @@ struct ConflatedKeys: ~Copyable {
         slot(of: observable).map { index[$0].place }
     }
 
+    /// The newest revision of a key that is owed; nil if it isn't.
+    func revision(of observable: ObservableHandle) -> UInt64? { find(observable).map { self[$0].revision } }
+
     /// Makes room for so many keys at once, because each growth moves all of them.
     mutating func reserve(_ wanted: Int) {
         var slots = max(8, index.count)

@@ -192,9 +192,9 @@ extension Hub {
             let key = record.key.bytes(of: event)
             guard sessions[matching[subscription].session].authorize(.subscribe, key) else { continue }
             let observable = keyspace.findOrInsert(key)
-            // It may have been deleted again since.
-            let isNewest = keyspace[observable].revision <= record.revision
-            if record.kind == .delete, isNewest, !keyspace[observable].hasValue {
+            // It may have been deleted again since the subscription began.
+            let owed = matching[subscription].backlog.flatMap { $0.keys.revision(of: observable) } ?? 0
+            if record.kind == .delete, owed <= record.revision, !keyspace[observable].hasValue {
                 let (name, origin) = (record.by.bytes(of: event), record.origin.bytes(of: event))
                 let deleter = restored.author(name, from: origin, nil, &keyspace)
                 keyspace.keepDeleter(deleter, of: observable)
