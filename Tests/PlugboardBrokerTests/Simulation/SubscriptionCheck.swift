@@ -43,7 +43,10 @@ struct SubscriptionCheck {
     /// Whether events without room are read back from the journal, which has no old values.
     private let isReadBack: Bool
     /// Whether rights may have changed, so that values may come with all parts, and keys may leave that weren't there.
-    private let mayBeWhole: Bool
+    private var mayBeWhole: Bool { policyCount > 0 }
+    private let policyCount: Int
+    /// How often each key was told as one that this observer may have missed. Each policy may be followed by one such line.
+    private var retold: [String: Int] = [:]
     private let log: WriteLog
     /// Whether this observer may see a key.
     private let sight: (String) -> PolicySequence.Verdict
@@ -78,7 +81,7 @@ struct SubscriptionCheck {
         let mayBeBehind = terms.isHeavy || terms.isHurried
         mayFold = plan.every > 0 || terms.hasPhases && plan.phase > 0 || mayBeBehind || plan.since != nil
         isReadBack = terms.isHeavy && plan.isAll
-        mayBeWhole = !terms.policies.isEmpty
+        policyCount = terms.policies.count
         isSynced = !plan.isInitial
         for key in log.keys.keys where plan.matches(key) && sight(key) != .never { begin(key, reply) }
     }
@@ -168,7 +171,8 @@ struct SubscriptionCheck {
     private mutating func checkLeave(_ event: Told, _ place: Int) -> String? {
         guard event.name != "update" else { return nil }
         let before = left.updateValue(place, forKey: event.key)
-        guard event.name == "leave", let before, !mayBeWhole, !isLagged, !isReadBack,
+        guard event.name == "leave", let before, !fickle.contains(event.key), !isLagged, !isReadBack,
+            retold[event.key, default: 0] >= policyCount,
             !((before + 1)..<max(place, before + 1)).contains(where: {
                 narrowing.holds(for: log.write(of: event.key, $0)?.value)
             })
@@ -220,16 +224,18 @@ struct SubscriptionCheck {
     }
 
     /// Checks an event with the filter's own definition.
-    private func checkTelling(_ event: Told, _ write: Write, base: Int) -> String? {
+    private mutating func checkTelling(_ event: Told, _ write: Write, base: Int) -> String? {
         let old = log.write(of: event.key, base)?.value
         let due = plan.telling(from: old, to: write.value)
         // If rights have changed, values come with all parts, even if no part is different.
         let isWhole = mayBeWhole && !plan.showsValues && due == .nothing && narrowing.holds(for: write.value)
-        let isMissed = mayBeWhole && due == .nothing && !narrowing.holds(for: write.value)
-        guard
-            due.rawValue == event.name || isWhole && event.name == "update"
-                || isMissed && event.name == (write.value == nil ? "delete" : "leave")
-        else { return notDue(event) }
+        let isMissed =
+            due == .nothing && !narrowing.holds(for: write.value) && event.name != "update"
+            && retold[event.key, default: 0] < policyCount
+        if isMissed { retold[event.key, default: 0] += 1 }
+        guard due.rawValue == event.name || isWhole && event.name == "update" || isMissed else {
+            return notDue(event)
+        }
         if plan.since == nil, !(isReadBack && event.old == nil), event.old != (plan.hasOld ? old : nil) {
             return "the old value was \(old ?? "none"): \(event.text)"
         }
