@@ -192,10 +192,12 @@ struct Recovery: ~Copyable {
         case .record:
             let header = try Self.header(reader, .segment, number)
             guard header.previous == found.chain else {
+                // A crash loses what was written last. It doesn't put another bus's file there.
+                let isSameLife = found.epoch == nil || header.epoch == found.epoch
                 return Damage(
                     place: reader.place,
                     what: "it doesn't continue the segment before it",
-                    isUnwritten: number > 1
+                    isUnwritten: number > 1 && isSameLife
                 )
             }
             note(header)

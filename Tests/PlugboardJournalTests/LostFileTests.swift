@@ -52,6 +52,19 @@ struct LostFileTests {
         #expect(try damage { _ = try TestJournal(swapped) }?.file == segment(2))
     }
 
+    @Test("is missed, too, if another journal's file is in its place, even if nothing says what was on disk")
+    func foreign() throws {
+        _ = try written(isClosed: false)
+        let other = SimulatedDisk()
+        let options = JournalOptions(sync: .never, segmentBytes: 300...300)
+        let journal = try TestJournal(other, options: options, newEpoch: "e9")
+        journal.publish("key.1", "1")
+        try journal.endTurn()
+        try disk.remove(segment(1))
+        try disk.create(segment(1)).appendAll(Array(other.text(segment(1)).utf8).span)
+        #expect(try damage { _ = try TestJournal(disk.afterKill(), boot: "boot-2", newEpoch: "e2") } != nil)
+    }
+
     @Test("is named, even if all are lost")
     func all() throws {
         _ = try written(isClosed: true)
