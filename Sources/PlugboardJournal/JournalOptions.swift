@@ -160,6 +160,8 @@ public enum JournalLimits {
     /// How many bytes and records are read at a time for a client that catches up.
     static let pieceBytesMax = 262_144
     static let pieceRecordsMax = 1_024
+    /// How many bytes are looked at for that. This takes a few milliseconds.
+    static let pieceReadBytesMax = 1_048_576
     /// How many bytes to read of a file for its first line.
     static let headerReadBytes = 4_096
     /// How many bytes to copy, or to keep for the next turn, at a time.

@@ -1,5 +1,5 @@
-// Reads history for a client, one piece at a time. A piece begins where the last one ended, and its size
-// is limited. The worker runs it beside the writer, so it reads only lines that were flushed before.
+// Reads history for a client, one piece at a time. A piece begins where the last one ended. Its size is limited, and
+// so is what is read for it, so that clients take turns. The worker runs it beside the writer, so it reads only lines that were flushed before.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -73,6 +73,8 @@ public struct ReadPiece: Sendable {
     public private(set) var next: ReadPlace?
     /// Whether the records after these can't be read.
     public private(set) var hasFailed = false
+    /// How many bytes of the segments before the present one were read.
+    private var passedBytes = 0
 
     /// Reads a piece.
     init(_ request: ReadRequest, _ store: any FileStore) {
@@ -97,17 +99,18 @@ public struct ReadPiece: Sendable {
             guard try take(reader, request) else { return false }
             // Later lines may be half written now.
             if reader.record.revision >= request.upTo { return false }
-            if isFull {
-                let end = reader.offset + reader.line.count + 1
+            let end = reader.offset + reader.line.count + 1
+            if isFull(passedBytes + end - place.offset) {
                 next = ReadPlace(segment: place.segment, offset: end, chain: reader.chain)
                 return false
             }
         }
+        passedBytes += reader.offset - place.offset
         return true
     }
 
-    private var isFull: Bool {
-        records.bytes.count >= JournalLimits.pieceBytesMax
+    private func isFull(_ readBytes: Int) -> Bool {
+        readBytes >= JournalLimits.pieceReadBytesMax || records.bytes.count >= JournalLimits.pieceBytesMax
             || records.entries.count >= JournalLimits.pieceRecordsMax
     }
 

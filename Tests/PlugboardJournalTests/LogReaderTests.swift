@@ -98,6 +98,29 @@ import Testing
         #expect(try repair.run(epoch: "new")?.damageCount == 1)
     }
 
+    @Test("is none of many: who finds nothing reads only so much at a time", arguments: [0, 1])
+    func pieces(found: Int) throws {
+        let value = String(repeating: "x", count: 100_000)
+        let long = #"{"event":"update","key":"other","revision":1,"value":"\#(value)","by":"me","when":1"#
+        let lines = (1...40).map { long.replacing("\"revision\":1", with: "\"revision\":\($0)") }
+        try write([Self.header] + lines + [Self.update(41)])
+        var place: ReadPlace? = ReadPlace(segment: 1)
+        var pieces: [ReadPiece] = []
+        while let next = place, pieces.count < 10 {
+            let key = found == 1 ? "key" : "nokey"
+            let piece = ReadPiece(
+                ReadRequest(
+                    number: 1, place: next, after: 0, skipping: 0, upTo: 41, patterns: [Array(key.utf8)]
+                ),
+                disk
+            )
+            pieces.append(piece)
+            place = piece.next
+        }
+        #expect(pieces.count == 4 && !pieces.contains { $0.hasFailed })
+        #expect(pieces.map { $0.records.entries.count } == [0, 0, 0, found])
+    }
+
     private static func snapshot(keys: Int) -> String {
         FileHeader(kind: .snapshot, segment: 1, epoch: "e", revision: 9, keys: keys).text
     }
