@@ -94,7 +94,9 @@ struct CommandLineTests {
         #expect(error("keys", "--json", "--json")?.message == "--json stands twice")
         #expect(error("keys", "--timeout", "soon")?.message.contains("number of seconds") == true)
         #expect(error("keys", "--timeout", "-1")?.status == .usage)
-        #expect(error("keys", "--timeout", "inf")?.status == .usage)
+        for text in ["inf", "+1", "1e1", "0x1p1"] {
+            #expect(error("keys", "--timeout", text)?.status == .usage, "\(text)")
+        }
         #expect(error("keys", "--socket", "")?.message == "--socket is empty; it was \"\"")
         #expect(error("publish", "a", "1", "--if", "9007199254740992")?.status == .usage)
         #expect(error("publish", "a", "1", "--if", "9007199254740991") == nil)

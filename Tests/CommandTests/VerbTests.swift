@@ -16,6 +16,13 @@ final class VerbTests: BrokerSuite {
         #expect(got.messages.isEmpty)
     }
 
+    @Test("a batch whose writes stand where its file is named is a usage error", arguments: ["[]", "{}"])
+    func batchWithoutFile(writes: String) throws {
+        let refused = try run("batch", writes)
+        #expect(refused.end == .exited(64) && refused.messages.contains("batch takes the name of a file"))
+        #expect(refused.messages.contains("standard input"))
+    }
+
     @Test("--json prints the broker's reply")
     func replies() throws {
         #expect(

@@ -171,7 +171,7 @@ extension JSONScanner {
         var place = position
         repeat {
             let length = UTF8Sequence.length(bytes, at: place)
-            guard length > 0 else { throw JSONFailure(.encoding, at: place, "UTF-8") }
+            guard length > 0 else { throw JSONFailure(.encoding, at: place, "a character") }
             place += length
         } while place < end && byte(at: place) >= 0x80
         return place

@@ -74,8 +74,10 @@ public struct RequestDecoder: ~Copyable {
     private mutating func decodeJSON(
         _ line: consuming LineCursor, into request: inout Request
     ) throws(Refusal) {
+        var isIndented = false
         do throws(JSONFailure) {
             line.skipWhitespace()
+            isIndented = line.current != UInt8(ascii: "{")
             var check = reader.begin(line)
             while try !reader.read(&line, &check, into: &request) {
                 try reader.readWrites(&line, of: request.operation)
@@ -83,7 +85,9 @@ public struct RequestDecoder: ~Copyable {
             line.skipWhitespace()
             guard line.isAtEnd else { throw line.syntax("nothing more after the object") }
         } catch {
-            throw Refusal(error)
+            var refusal = Refusal(error)
+            if isIndented { refusal.hint = "words and comments begin where the line begins" }
+            throw refusal
         }
         if let complaint = reader.complaint { throw complaint.refusal }
     }

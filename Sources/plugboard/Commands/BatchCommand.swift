@@ -19,7 +19,14 @@ extension Command {
     )
 
     private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
-        let batch = try BatchFile(path: invocation.argument(0) ?? "-", cause: try invocation.namedCause())
+        let path = invocation.argument(0) ?? "-"
+        if path.hasPrefix("[") || path.hasPrefix("{") {
+            throw CommandError.usage(
+                "batch takes the name of a file, and not the writes themselves",
+                hint: "send them to its standard input, a write on each line"
+            )
+        }
+        let batch = try BatchFile(path: path, cause: try invocation.namedCause())
         let connection = try BrokerConnection.open(invocation)
         let reply = try connection.request(
             ObjectWriter(op: "batch").adding("writes", json: batch.writes[...]))

@@ -92,8 +92,18 @@ class ProgramTests(unittest.TestCase):
                 program.write_text(programs[0], encoding="utf-8")
                 program.chmod(0o755)
                 shutil.copy(FOLDER / "plugboard.py", folder)
-                self.start_command(str(program))
+                process = self.start_command(str(program))
                 self.follow(bus, shipping)
+                # A wrong value is reported, and the plugin goes on.
+                bus.publish("cart.summary", {"items": "many"})
+                bus.publish("cart.summary", "nothing")
+                bus.publish("cart.summary", {"items": 1, "total": 9.90})
+                event = shipping.next(SECONDS)
+                assert event
+                self.assertEqual(event.value, "4.90")
+                process.send_signal(signal.SIGTERM)
+                _, told = process.communicate(timeout=SECONDS)
+                self.assertEqual(told, "not a summary: {'items': 'many'}\nnot a summary: nothing\n")
 
     def follow(self, bus: plugboard.BlockingBus, shipping: plugboard.BlockingSubscription) -> None:
         for total, price in ((0, "4.90"), (600, "free")):
