@@ -1,31 +1,39 @@
 // A list of what waits for others, which may answer in any order: calls for their answers, a gate for acknowledgements.
 // Owned by whoever waits.
 
-/// What waits, in the order in which it came to this list, each under a key that no other has had. To remove one, or to
+/// What waits, in the order in which it came to this list, each under a key that no other has. To remove one, or to
 /// find the first, takes one step, however many there are.
 struct WaitingList<Key: Hashable, Element> {
-    private var elements: [Key: Element] = [:]
-    /// The keys of those that came, also of some that are gone. Before `start`, all are gone.
-    private var keys: [Key] = []
-    private var start = 0
+    private var elements: [Key: (element: Element, number: Int)] = [:]
+    /// The keys of those that came, also of some that are gone, from this number on. The first one is there.
+    private var keys: ArraySlice<Key> = []
 
     var count: Int { elements.count }
     var isEmpty: Bool { elements.isEmpty }
-    var first: Element? { isEmpty ? nil : elements[keys[start]] }
-    var all: [Element] { left.compactMap { elements[$0] } }
+    var first: Element? { keys.first.flatMap { elements[$0]?.element } }
+    var all: [Element] { keys.indices.filter(isThere).compactMap { elements[keys[$0]]?.element } }
 
-    private var left: ArraySlice<Key> { keys[start...] }
+    subscript(key: Key) -> Element? { elements[key]?.element }
 
-    subscript(key: Key) -> Element? { elements[key] }
-
+    /// It waits behind all others, even if it was here before.
     mutating func append(_ element: Element, as key: Key) {
-        elements[key] = element
+        elements[key] = (element, keys.endIndex)
         keys.append(key)
+        dropGone()
     }
 
     mutating func remove(_ key: Key) {
         elements[key] = nil
-        while start < keys.count, elements[keys[start]] == nil { start += 1 }
-        if keys.count > 2 * elements.count + 16 { (keys, start) = (left.filter { elements[$0] != nil }, 0) }
+        dropGone()
     }
+
+    private mutating func dropGone() {
+        while let first = keys.indices.first, !isThere(first) { keys.removeFirst() }
+        if keys.count <= 2 * elements.count + 16 { return }
+        keys = ArraySlice(keys.indices.filter(isThere).map { keys[$0] })
+        for place in keys.indices { elements[keys[place]]?.number = place }
+    }
+
+    /// Whether the key at this place is that of one who waits, and not of one who came again.
+    private func isThere(_ place: Int) -> Bool { elements[keys[place]]?.number == place }
 }

@@ -9,8 +9,8 @@ import PlugboardWire
 
 struct Phases: ~Copyable {
     private var gates: [ObservableHandle: Gate] = [:]
-    /// The events that each subscription has to acknowledge, in the order in which it was told.
-    private var awaited: [SubscriptionHandle: ArraySlice<Awaited>] = [:]
+    /// The keys of which each subscription has to acknowledge events, in the order in which it was told the last ones.
+    private var awaited: [SubscriptionHandle: WaitingList<ObservableHandle, Awaited>] = [:]
     private var acknowledged: [SubscriptionHandle: UInt64] = [:]
 
     @inline(__always) var isEmpty: Bool { gates.isEmpty }
@@ -26,10 +26,9 @@ struct Phases: ~Copyable {
 
     /// The last event of a key that a subscription was told and has not acknowledged.
     func awaits(_ observable: ObservableHandle, from subscription: SubscriptionHandle) -> Acknowledger? {
-        guard let last = awaited[subscription]?.last(where: { $0.observable == observable }) else {
-            return nil
+        awaited[subscription]?[observable].map {
+            Acknowledger(subscription: subscription, revision: $0.revision)
         }
-        return Acknowledger(subscription: subscription, revision: last.revision)
     }
 
     /// The subscriptions of a client that have something to acknowledge, the oldest first.
@@ -43,7 +42,7 @@ struct Phases: ~Copyable {
 
     /// The first revision that a subscription hasn't acknowledged, of those of a key that it was told.
     func firstAwaited(_ observable: ObservableHandle, from subscription: SubscriptionHandle) -> UInt64 {
-        let told = awaited[subscription]?.first { $0.observable == observable }?.first ?? .max
+        let told = awaited[subscription]?[observable]?.first ?? .max
         return max(told, (acknowledged[subscription] ?? 0) + 1)
     }
 
@@ -51,10 +50,15 @@ struct Phases: ~Copyable {
     mutating func close(
         _ observable: ObservableHandle, _ gate: Gate, told: [SubscriptionHandle], _ matching: inout Matching
     ) {
-        let entry = Awaited(observable: observable, revision: gate.revision, first: gate.first)
-        for subscription in told { awaited[subscription, default: []].append(entry) }
+        for subscription in told {
+            let before = awaited[subscription]?[observable]
+            if before == nil { matching.reach.retain(observable) }
+            let first = before?.first ?? gate.first
+            let entry = Awaited(observable: observable, revision: gate.revision, first: first)
+            awaited[subscription, default: WaitingList()].append(entry, as: observable)
+        }
         // The key stays as long as the gate.
-        matching.reach.retain(observable, told.count + 1)
+        matching.reach.retain(observable)
         gates[observable] = gate
     }
 
@@ -73,15 +77,19 @@ struct Phases: ~Copyable {
 
     /// A subscription has acknowledged a revision; `.max` if it never will again. Removes and returns what
     /// that covers. Call `release` for each of these.
-    mutating func takeAwaited(by subscription: SubscriptionHandle, upTo revision: UInt64)
-        -> ArraySlice<Awaited>
-    {
+    mutating func takeAwaited(by subscription: SubscriptionHandle, upTo revision: UInt64) -> [Awaited] {
         acknowledged[subscription] = revision == .max ? nil : max(revision, acknowledged[subscription] ?? 0)
-        guard let all = awaited[subscription] else { return [] }
-        let done = all.prefix { $0.revision <= revision }
-        let rest = all.dropFirst(done.count)
-        awaited[subscription] = rest.isEmpty ? nil : rest
+        var done: [Awaited] = []
+        while let entry = awaited[subscription]?.first, entry.revision <= revision {
+            remove(entry, from: subscription)
+            done.append(entry)
+        }
         return done
+    }
+
+    private mutating func remove(_ entry: Awaited, from subscription: SubscriptionHandle) {
+        awaited[subscription]?.remove(entry.observable)
+        if awaited[subscription]?.isEmpty == true { awaited[subscription] = nil }
     }
 
     /// Returns the key's gate if it waits for nobody any more.
@@ -95,10 +103,9 @@ struct Phases: ~Copyable {
     /// The time is up: stops waiting for all who are late at a gate.
     mutating func giveUp(_ observable: ObservableHandle, _ matching: inout Matching) {
         for late in gates[observable]?.waiting.all ?? [] {
-            guard let all = awaited[late.subscription] else { continue }
-            let rest = all.filter { $0.observable != observable || $0.revision > late.revision }
-            awaited[late.subscription] = rest.isEmpty ? nil : rest[...]
-            matching.reach.release(observable, all.count - rest.count)
+            guard let entry = awaited[late.subscription]?[observable] else { continue }
+            remove(entry, from: late.subscription)
+            matching.reach.release(observable)
         }
     }
 }
@@ -119,7 +126,7 @@ extension Phases: Checked {
             let acknowledges =
                 matching.contains(subscription) && matching[subscription].acknowledges
             try Self.always.hold("who is to acknowledge is there", acknowledges && !told.isEmpty)
-            for entry in told {
+            for entry in told.all {
                 let isThere = keyspace.contains(entry.observable)
                 try Self.always.hold("what is to be acknowledged is there", isThere)
                 owedBy[entry.observable, default: 0] += 1
@@ -140,10 +147,7 @@ extension Phases: Checked {
         try Self.always.hold("the deadline of a gate is there", isTimed, of: gate.name)
         try Self.always.hold("a gate waits for somebody", !gate.waiting.isEmpty, of: gate.name)
         for waiting in gate.waiting.all {
-            let isTold =
-                awaited[waiting.subscription]?.contains {
-                    $0.observable == observable && $0.revision == waiting.revision
-                } ?? false
+            let isTold = awaited[waiting.subscription]?[observable]?.revision == waiting.revision
             try Self.always.hold("a gate waits for who was told", isTold, of: gate.name)
         }
     }
@@ -249,11 +253,11 @@ struct Acknowledger: BitwiseCopyable {
     let revision: UInt64
 }
 
-/// An event that a subscription with `ack` was told and has not acknowledged.
+/// The last event of a key that a subscription with `ack` was told, of those that it has not acknowledged.
 struct Awaited: BitwiseCopyable {
     let observable: ObservableHandle
     let revision: UInt64
-    /// The oldest write of the key that it was told with this one.
+    /// The oldest write of the key that it was told and has not acknowledged.
     let first: UInt64
 }
 
