@@ -298,3 +298,25 @@ struct NearestKeysTests {
         #expect(reply.contains("data.gxxx.n7"))
     }
 }
+
+@Suite("A batch", .computing)
+struct BatchLimitTests {
+    @Test("patches values of as many bytes as its limit, however little is left, and not of one more")
+    func patched() {
+        let (hub, most) = (TestHub(), Limits.outboxBytesMax)
+        let client = hub.client()
+        /// A value of so many bytes.
+        func value(_ bytes: Int) -> String { #"{"a":"\#(String(repeating: "x", count: bytes - 8))"}"# }
+        for more in 0...1 {
+            for key in 0..<3 { hub.send("publish k\(key) \(value(Limits.valueBytesMax))", from: client) }
+            hub.send("publish k3 \(value(most - 3 * Limits.valueBytesMax - 100))", from: client)
+            hub.send("publish k4 \(value(100 + more))", from: client)
+            let writes = (0..<5).map { #"{"op":"patch","key":"k\#($0)","value":{"a":null}}"# }
+            let batch = #"{"op":"batch","id":1,"writes":[\#(writes.joined(separator: ","))]}"#
+            _ = hub.read(client)
+            let reply = hub.ask(batch, from: client)
+            #expect(reply.contains(more == 0 ? #""ok""# : #""error":"limit""#), "\(reply.prefix(200))")
+            #expect(more == 0 || reply.contains(#""write":4"#))
+        }
+    }
+}

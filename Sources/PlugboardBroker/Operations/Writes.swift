@@ -422,6 +422,7 @@ extension Hub {
         defer { account.used = before }
         // The writes by the hashes of their keys. Two keys seldom have the same hash.
         var written: [UInt64: [Int]] = [:]
+        var changedBytes = 0
         for index in requests.decoder.writes.indices {
             let write = AskedRequest(requests.decoder.writes[index], line, from: asked.session)
             do throws(Refusal) {
@@ -436,9 +437,11 @@ extension Hub {
                 requests.batch.append(planned)
                 let combines = write.request.operation.combines
                 if combines {
+                    changedBytes += keyspace.value(of: planned.observable).count
+                    guard changedBytes <= Limits.outboxBytesMax else { throw Self.tooMuchChanged }
                     try combine(planned, write)
                     // Kept until the whole batch is known to be right.
-                    guard requests.batch.keep(requests.merged) else { throw Self.tooMuchMerged }
+                    requests.batch.keep(requests.merged)
                 }
                 guard isGuarded, combines || write.request.operation == .publish else { continue }
                 let count = combines ? requests.merged.count : write.request.value.count
@@ -464,7 +467,7 @@ extension Hub {
         return nil
     }
 
-    private static var tooMuchMerged: Refusal {
+    private static var tooMuchChanged: Refusal {
         let most = Limits.outboxBytesMax
         return Refusal(.limit, "the values that a batch patches or adds to have at most \(most) bytes")
     }
@@ -488,13 +491,10 @@ struct PlannedBatch: ~Copyable {
 
     mutating func append(_ plan: PlannedWrite) { writes.append((plan, .none)) }
 
-    /// Keeps the result of the last write, a patch or a sum. Returns false if the batch would become too
-    /// large.
-    mutating func keep(_ result: borrowing ByteBuffer) -> Bool {
-        guard bytes.count + result.count <= Limits.outboxBytesMax else { return false }
+    /// Keeps the result of the last write, a patch or a sum.
+    mutating func keep(_ result: borrowing ByteBuffer) {
         writes[writes.count - 1].result = ByteRange(bytes.count, bytes.count + result.count)
         bytes.append(contentsOf: result)
-        return true
     }
 
     mutating func removeAll() {
