@@ -45,9 +45,11 @@ final class Filter {
     var bytes: Int { text.count }
 
     /// About how much it costs at most to compare a value of so many bytes with it, in observers told: a step
-    /// for every two bytes of its text, and for every sixteen bytes of the value, or every eight with `diff`.
+    /// for every two bytes of its text, and for every sixteen bytes of the value, or every eight with `diff`. The value
+    /// costs as much again for every four pointers: each of its members is looked for among them.
     func steps(for valueCount: Int) -> Int {
-        Self.stepsMin + text.count / 2 + valueCount / (tellsDifferences ? 8 : 16)
+        let pointers = (conditions?.pointers.count ?? 0) + (parts?.count ?? 0)
+        return Self.stepsMin + text.count / 2 + valueCount / (tellsDifferences ? 8 : 16) * (1 + pointers / 4)
     }
 
     // To ask the parts of a filter here, and not a copy of them, spares a dozen reference counts for each answer.

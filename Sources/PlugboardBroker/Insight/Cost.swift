@@ -60,6 +60,8 @@ enum Cost {
     static let visit = 16
     /// So many patterns are held against a key in the time of a step.
     static let matchesPerStep = 2
+    /// So many entries of the history are passed in the time of a step.
+    static let entriesPerStep = 16
     /// To ask a tracer whether it wants a write, now and when it is told.
     static let tracer = 4
     /// To name an observer in an answer.

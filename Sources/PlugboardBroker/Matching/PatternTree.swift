@@ -21,8 +21,10 @@ final class PatternNode<Entry> {
     /// How many nodes a key visits at most, here and below. A key follows at most one child with a literal
     /// token, and the child for `*`. So only patterns with different wildcards make this grow.
     fileprivate var steps = 1
-    /// The largest number of any child with a literal token, and how many children have it.
-    private var (childSteps, childrenWithThose) = (0, 0)
+    /// How many children with a literal token have so many steps. The last of these is not 0.
+    private var childrenBySteps: [Int32] = []
+    /// The largest number of any child with a literal token.
+    private var childSteps: Int { max(0, childrenBySteps.count - 1) }
 
     fileprivate init(token: Span<UInt8>, parent: PatternNode?) {
         self.token = Array(token)
@@ -73,17 +75,10 @@ final class PatternNode<Entry> {
 
     /// A child with a literal token has another number of steps; 0 if it doesn't exist.
     private func updateChildSteps(from before: Int, to steps: Int) {
-        if steps > childSteps {
-            (childSteps, childrenWithThose) = (steps, 1)
-        } else if steps == childSteps, steps != before {
-            childrenWithThose += 1
-        }
-        guard before == childSteps, steps < before else { return }
-        childrenWithThose -= 1
-        if childrenWithThose > 0 { return }
-        let all = children.values.flatMap { $0.map(\.steps) }
-        childSteps = all.max() ?? 0
-        childrenWithThose = all.count { $0 == childSteps }
+        while childrenBySteps.count <= steps { childrenBySteps.append(0) }
+        if steps > 0 { childrenBySteps[steps] += 1 }
+        if before > 0 { childrenBySteps[before] -= 1 }
+        while childrenBySteps.last == 0 { childrenBySteps.removeLast() }
     }
 
     fileprivate var all: [PatternNode] {

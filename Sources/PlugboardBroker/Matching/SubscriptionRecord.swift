@@ -296,8 +296,9 @@ extension SubscriptionTexts: Checked {
 
 struct SubscriptionSet: ~Copyable {
     private(set) var list = List<SubscriptionHandle>()
-    /// All positive integers below this are taken.
-    private(set) var lowestFree: UInt64 = 1
+    /// A bit for each positive integer from 1 on: whether it is taken. Empty until a number is asked for. It knows
+    /// more numbers than there are subscriptions, so the smallest free one is among them.
+    private var taken: [UInt64] = []
 
     @inline(__always) var isEmpty: Bool { list.isEmpty }
     @inline(__always) var count: Int { list.count }
@@ -305,6 +306,7 @@ struct SubscriptionSet: ~Copyable {
     mutating func insert(_ subscription: SubscriptionHandle, _ matching: inout Matching) {
         matching[subscription].place = Int32(list.count)
         list.append(subscription)
+        note(matching.sub(of: subscription), isTaken: true)
     }
 
     /// Removes it from the set. The caller does the rest.
@@ -312,23 +314,32 @@ struct SubscriptionSet: ~Copyable {
         let place = Int(matching[subscription].place)
         list.removeSwapping(at: place)
         if place < list.count { matching[list[place]].place = Int32(place) }
-        freeNumber(matching.sub(of: subscription))
+        note(matching.sub(of: subscription), isTaken: false)
     }
 
-    /// A number is taken, so smaller ones aren't tried again.
-    mutating func skipNumber(_ number: UInt64) {
-        lowestFree = max(lowestFree, number + 1)
+    /// The smallest positive integer that no subscription is called.
+    mutating func lowestFree(_ matching: borrowing Matching) -> Int {
+        if list.isEmpty { return 1 }
+        if taken.count * 64 <= list.count {
+            taken = Array(repeating: 0, count: list.count / 32 + 1)
+            for place in list.indices { note(matching.sub(of: list[place]), isTaken: true) }
+        }
+        let word = taken.firstIndex { $0 != .max } ?? 0
+        return word * 64 + (~taken[word]).trailingZeroBitCount + 1
     }
 
-    private mutating func freeNumber(_ sub: Span<UInt8>) {
-        guard let number = UInt64(String(sub)), number > 0 else { return }
-        lowestFree = min(lowestFree, number)
+    private mutating func note(_ sub: Span<UInt8>, isTaken: Bool) {
+        guard !taken.isEmpty, let number = Int(String(sub)), number > 0, number <= taken.count * 64
+        else { return }
+        let (word, bit) = ((number - 1) / 64, UInt64(1) << UInt64((number - 1) % 64))
+        taken[word] = isTaken ? taken[word] | bit : taken[word] & ~bit
     }
 }
 
 extension SubscriptionSet: Checked {
     func checkInvariants(of session: SessionHandle, _ matching: borrowing Matching) throws(BrokenInvariant) {
         var numbers = 0
+        let known = taken.count * 64
         for place in 0..<list.count {
             let subscription = list[place]
             let isItsOwn = matching[subscription].session == session
@@ -337,12 +348,13 @@ extension SubscriptionSet: Checked {
             let isFound = matching.find(matching[subscription].text, of: session) == subscription
             try Self.always.hold("a subscription is found by its text", isFound, of: "place \(place)")
         }
-        guard lowestFree > 1 else { return }
         for place in list.indices {
-            let subscription = list[place]
-            let number = UInt64(String(matching.sub(of: subscription))) ?? 0
-            if number > 0, number < lowestFree { numbers += 1 }
+            guard let number = Int(String(matching.sub(of: list[place]))), number > 0, number <= known
+            else { continue }
+            numbers += 1
+            let isNoted = taken[(number - 1) / 64] >> UInt64((number - 1) % 64) & 1 == 1
+            try Self.always.hold("it knows a number that is taken", isNoted, of: "number \(number)")
         }
-        try Self.always.agree("no smaller number is free", UInt64(numbers), lowestFree - 1)
+        try Self.always.agree("it knows no others", taken.reduce(0) { $0 + $1.nonzeroBitCount }, numbers)
     }
 }

@@ -51,7 +51,7 @@ extension Hub {
         let (since, owesSynced) = (requests.decoder.options.since, requests.decoder.options.initial)
         switch beginning {
         case .remembered:
-            let missed = missed(asked, wanted)
+            let missed = missed(asked, WantedKeys(wanted, asked.line))
             openBacklog(of: subscription).backlog.begin(at: revision, owingSynced: owesSynced)
             for entry in missed {
                 if entry.operation == .delete { keyspace.keepDeleter(entry.author, of: entry.observable) }
@@ -65,7 +65,7 @@ extension Hub {
             let backlog = openBacklog(of: subscription).backlog
             backlog.snapshot = nil
             backlog.begin(at: revision, owingSynced: true)
-            let gone = beginning.isResumed == false ? goneKeys(asked, wanted) : []
+            let gone = beginning.isResumed == false ? goneKeys(asked, WantedKeys(wanted, asked.line)) : []
             for entry in gone { keyspace.keepDeleter(entry.author, of: entry.observable) }
             owe(older: gone.map { OwedKey($0.observable, revision: $0.revision, .unsure) }, to: subscription)
         }
@@ -80,7 +80,11 @@ extension Hub {
         guard sessions[session].subscriptions.count < Limits.subscriptionsMax else {
             throw Refusal(.limit, "a client has at most \(Limits.subscriptionsMax) subscriptions")
         }
-        guard asked.request.has(.sub) else { return smallestFreeSub(of: session) }
+        guard asked.request.has(.sub) else {
+            var digits = ByteBuffer()
+            digits.append(decimal: UInt64(sessions[session].subscriptions.lowestFree(matching)))
+            return digits
+        }
         let sub = asked.sub
         if has(sub, session) { throw .duplicate(sub, asked.request) }
         return sub
@@ -88,17 +92,6 @@ extension Hub {
 
     private func has(_ sub: borrowing ByteBuffer, _ session: SessionHandle) -> Bool {
         matching.find(sub.bytes, of: session) != nil
-    }
-
-    private mutating func smallestFreeSub(of session: SessionHandle) -> ByteBuffer {
-        var digits = ByteBuffer()
-        while true {
-            let number = sessions[session].subscriptions.lowestFree
-            digits.removeAll()
-            digits.append(decimal: number)
-            guard has(digits, session) else { return digits }
-            sessions[session].subscriptions.skipNumber(number)
-        }
     }
 
     /// Makes a subscription that observes what is wanted.
@@ -202,9 +195,10 @@ extension Hub {
         return isRemembered ? .remembered : .anew
     }
 
-    private func missed(_ asked: AskedRequest, _ wanted: [ByteRange]) -> [History.Entry] {
+    private mutating func missed(_ asked: AskedRequest, _ wanted: WantedKeys) -> [History.Entry] {
         var missed: [History.Entry] = []
         let first = keyspace.history.first(after: requests.decoder.options.since)
+        defer { count(keyspace.history.count - first, wanted) }
         for number in first..<keyspace.history.count {
             let entry = keyspace.history[number]
             if entry.isChange, isWanted(keyspace[entry.observable].key, asked, wanted) {
@@ -215,9 +209,10 @@ extension Hub {
     }
 
     /// The latest deletes of keys that the observer may still know. Only keys that are still gone.
-    private func goneKeys(_ asked: AskedRequest, _ wanted: [ByteRange]) -> [History.Entry] {
+    private mutating func goneKeys(_ asked: AskedRequest, _ wanted: WantedKeys) -> [History.Entry] {
         let since = requests.decoder.options.since
         let first = isOfThisLife(asked) ? keyspace.history.first(after: since) : keyspace.history.oldest
+        defer { count(keyspace.history.count - first, wanted) }
         var deletes: [ObservableHandle: UInt64] = [:]
         for number in first..<keyspace.history.count {
             let entry = keyspace.history[number]
@@ -237,23 +232,23 @@ extension Hub {
         _ asked: AskedRequest, _ wanted: [ByteRange]
     ) -> (missed: UInt64?, latest: UInt64)? {
         guard asked.request.has(.emits) else { return nil }
-        let first = requests.decoder.options.emits
+        let (first, wanted) = (requests.decoder.options.emits, WantedKeys(wanted, asked.line))
         let isKnown = isOfThisLife(asked) && first <= revision && first >= keyspace.emits.completeSince
         let missed = isKnown ? countEmits(from: first, asked, wanted) : nil
         return (missed, countEmits(from: revision, asked, wanted))
     }
 
     private mutating func countEmits(
-        from revision: UInt64, _ asked: AskedRequest, _ wanted: [ByteRange]
+        from revision: UInt64, _ asked: AskedRequest, _ wanted: WantedKeys
     ) -> UInt64 {
-        var count: UInt64 = 0
+        var times: UInt64 = 0
         let places = keyspace.emits.places(from: revision)
-        insight.count(steps: places.count * wanted.count / Cost.matchesPerStep)
         for place in places
         where isWanted(keyspace.emits.key(place), asked, wanted) {
-            count += keyspace.emits.times(place)
+            times += keyspace.emits.times(place)
         }
-        return count
+        count(UInt64(places.count), wanted)
+        return times
     }
 
     private func isOfThisLife(_ asked: AskedRequest) -> Bool {
@@ -264,9 +259,34 @@ extension Hub {
         return options.since <= revision
     }
 
-    private func isWanted(_ key: Span<UInt8>, _ asked: AskedRequest, _ wanted: [ByteRange]) -> Bool {
-        guard sessions[asked.session].authorize(.subscribe, key) else { return false }
-        for range in wanted where Pattern.matches(range.bytes(of: asked.line), key) { return true }
-        return false
+    private func isWanted(_ key: Span<UInt8>, _ asked: AskedRequest, _ wanted: WantedKeys) -> Bool {
+        sessions[asked.session].authorize(.subscribe, key) && wanted.match(key)
+    }
+
+    /// So many remembered entries were held against what is wanted.
+    private mutating func count(_ entries: UInt64, _ wanted: WantedKeys) {
+        insight.count(steps: Int(entries) / Cost.entriesPerStep + wanted.takeVisits() / Cost.matchesPerStep)
+    }
+}
+
+/// The patterns of one request as a tree: with very many remembered keys, to try each of them takes too long.
+private final class WantedKeys {
+    private let tree = PatternTree<Void>()
+    private var visits = 0
+
+    init(_ wanted: [ByteRange], _ line: Span<UInt8>) {
+        for range in wanted { _ = tree.insert(range.bytes(of: line), ()) }
+    }
+
+    func match(_ key: Span<UInt8>) -> Bool {
+        var isFound = false
+        visits += 1 + tree.match(key) { _ in isFound = true }
+        return isFound
+    }
+
+    /// How many nodes were visited since the last call.
+    func takeVisits() -> Int {
+        defer { visits = 0 }
+        return visits
     }
 }

@@ -55,12 +55,13 @@ extension Hub {
     }
 
     /// The entry of the write that made the key's value, or of its last delete, emit or call.
-    private func newestEntry(of observable: ObservableHandle) -> UInt64? {
+    private mutating func newestEntry(of observable: ObservableHandle) -> UInt64? {
         guard keyspace[observable].hasValue else { return keyspace.lastEntry(of: observable) }
         let revision = keyspace[observable].revision
         let last = keyspace.history.last(of: revision, before: keyspace.history.count)
         // `shared` looks at 64 entries of a revision, but a batch may be longer.
         var next = last
+        defer { insight.count(steps: Int((last ?? 0) - (next ?? 0)) / Cost.entriesPerStep) }
         while let number = next, keyspace.history[number].revision == revision {
             let entry = keyspace.history[number]
             if entry.observable == observable, entry.isChange { return number }

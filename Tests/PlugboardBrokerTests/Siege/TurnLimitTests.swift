@@ -141,3 +141,59 @@ struct TurnLimitTests {
         #expect(stage.keyCount == 0)
     }
 }
+
+@Suite("What is counted", .computing)
+struct CountedWorkTests {
+    /// Lines of one client, and what the last of them counts at least.
+    struct Work: Sendable, CustomTestStringConvertible {
+        let name: String
+        let before: [String]
+        let line: String
+        let stepsMin: Int
+        var testDescription: String { name }
+    }
+
+    private static func lines(_ count: Int, _ line: (Int) -> String) -> [String] { (0..<count).map(line) }
+
+    private static let members = lines(1_000) { "\"m\($0)\":0" }.joined(separator: ",")
+    private static let pointers = lines(64) { "\"/x\($0)\"" }.joined(separator: ",")
+
+    static let all = [
+        Work(
+            name: "a search for the write of a value among the emits since then",
+            before: ["subscribe e", "publish a 1"] + lines(2_000) { "emit e \($0)" },
+            line: "why a",
+            stepsMin: 2_000 / Cost.entriesPerStep
+        ),
+        Work(
+            name: "patterns held against what was written meanwhile",
+            before: lines(2_000) { "publish k\($0).a 1" },
+            line: #"{"op":"subscribe","key":"*.b","since":1}"#,
+            stepsMin: 2_000 / Cost.matchesPerStep
+        ),
+        Work(
+            name: "patterns held against keys that were deleted in another life",
+            before: lines(4_000) { ($0 % 2 == 0 ? "publish k\($0 / 2).a 1" : "delete k\($0 / 2).a") },
+            line: #"{"op":"subscribe","key":"*.b","since":1,"epoch":"x"}"#,
+            stepsMin: 2_000 / Cost.matchesPerStep
+        ),
+        Work(
+            name: "members looked for among many pointers",
+            before: [#"{"op":"subscribe","key":"k","initial":false,"fields":[\#(pointers)]}"#],
+            line: "publish k {\(members)}",
+            stepsMin: members.utf8.count / 16 * 16
+        ),
+    ]
+
+    @Test("is what takes as long as many observers", arguments: all)
+    func counted(work: Work) {
+        let test = BareHub()
+        let client = test.client()
+        for line in work.before { test.send(line, from: client) }
+        test.endTurn()
+        let before = test.hub.effort
+        test.send(work.line, from: client)
+        #expect(test.hub.effort - before >= UInt64(work.stepsMin))
+        #expect(test.hub.effort - before < UInt64(16 * work.stepsMin + 4_096))
+    }
+}
