@@ -44,10 +44,15 @@ struct ExpectedEvent: ~Escapable {
     let observable: ObservableHandle?
     let hash: UInt64
     let value: Span<UInt8>
+    /// Filters that are asked about the same number are asked about the same values.
+    let number: UInt64
 
     @_lifetime(copy value)
-    init(_ event: EventKind, of observable: ObservableHandle?, hash: UInt64, to value: Span<UInt8>) {
-        (self.event, self.observable, self.hash) = (event, observable, hash)
+    init(
+        _ event: EventKind, of observable: ObservableHandle?, hash: UInt64, to value: Span<UInt8>,
+        number: UInt64
+    ) {
+        (self.event, self.observable, self.hash, self.number) = (event, observable, hash, number)
         self.value = value
     }
 }
@@ -80,6 +85,8 @@ extension Hub {
         {
             return true
         }
+        delivery.judge.ask(about: expected.number)
+        defer { delivery.judge.endAsking() }
         return delivery.judge.concerns(expected.event, from: old, to: expected.value, filter)
     }
 

@@ -24,6 +24,8 @@ struct FilterEvaluator: ~Copyable {
     private var shape = (isSame: false, event: UInt64(0))
     private var shift = ShapeShift()
     var shapes = KnownShapes()
+    /// The last number of an expected event. They go down, those of events go up.
+    private var expected = UInt64.max
 
     // MARK: How much
 
@@ -137,6 +139,12 @@ struct FilterEvaluator: ~Copyable {
         change.removeAll()
         filter.parts?.appendAll(of: value, into: &change)
         return .change
+    }
+
+    /// A number for an expected event, about which several observers are asked. No other event has it.
+    mutating func numberExpected() -> UInt64 {
+        expected -= 1
+        return expected
     }
 
     /// The questions up to `endAsking` are about an event that others are asked about, too.

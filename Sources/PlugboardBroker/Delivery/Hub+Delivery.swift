@@ -100,7 +100,8 @@ extension Hub {
         let observers = matching.reach.observers(of: news.observable).subscriptions
         let (event, observable) = (news.event, news.observable)
         let expected = ExpectedEvent(
-            event, of: observable, hash: keyspace.hash(of: observable), to: news.value)
+            event, of: observable, hash: keyspace.hash(of: observable), to: news.value,
+            number: delivery.eventNumber)
         let barrier = barrier(for: expected, among: observers)
         insight.count(events: observers.count)
         var isHeld = false

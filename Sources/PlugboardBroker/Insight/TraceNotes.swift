@@ -36,7 +36,8 @@ extension Hub {
         insight.count(steps: listed.count * Cost.outcome)
         let open = listed.filter { sessions[matching[$0].session].isOpen && matching[$0].hasBegun }
         let expected = ExpectedEvent(
-            news.event, of: observable, hash: keyspace.hash(of: observable), to: news.value
+            news.event, of: observable, hash: keyspace.hash(of: observable), to: news.value,
+            number: delivery.judge.numberExpected()
         )
         let outcomes = outcomes(of: expected, for: open, of: observers)
         for (subscription, outcome) in zip(open, outcomes) {

@@ -29,7 +29,10 @@ extension Hub {
             } else if event != .delete {
                 value.append(write.value.bytes(of: asked.line))
             }
-            let expected = ExpectedEvent(event, of: observable, hash: keyspace.hash(key), to: value.bytes)
+            let expected = ExpectedEvent(
+                event, of: observable, hash: keyspace.hash(key), to: value.bytes,
+                number: delivery.judge.numberExpected()
+            )
             let isSeen = sessions[asked.session].authorize(.subscribe, key)
             appendOutcomes(of: expected, key, isSeen: isSeen, to: &reply)
         }
