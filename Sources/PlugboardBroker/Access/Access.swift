@@ -14,6 +14,7 @@ struct Access: ~Copyable {
     private var policy: Policy?
     /// By the places of their rules. Clients to whom the same rules apply share them.
     private var made: [[Int]: Rights] = [:]
+    private var compared: (before: Rights, now: Rights, result: (showMore: Bool, showLess: Bool))?
     private(set) var policyRevision: UInt64 = 0
     /// The accounts of users who have connected under a policy, or whose values were kept.
     private var accounts: [UInt32: Account] = [:]
@@ -64,6 +65,15 @@ struct Access: ~Copyable {
         let rights = Rights(places.map { policy.rules[$0] })
         made[places] = rights
         return rights
+    }
+
+    /// Whether rights may show more than earlier ones, and less. The last answer is kept, because many clients have
+    /// the same rights.
+    mutating func compare(_ before: Rights, _ now: Rights) -> (showMore: Bool, showLess: Bool) {
+        if let known = compared, known.before === before, known.now === now { return known.result }
+        let result = (showMore: now.mayShowMore(than: before), showLess: before.mayShowMore(than: now))
+        compared = (before, now, result)
+        return result
     }
 
     @inline(never)

@@ -19,6 +19,10 @@ final class Rights {
         (self.allow, self.deny) = (allow, deny)
     }
 
+    var patternCount: Int {
+        PolicyAction.allCases.reduce(0) { $0 + allow[$1].count + deny[$1].count }
+    }
+
     /// Whether an action is permitted on a key, or on the keys that a pattern matches. One allowed pattern has
     /// to cover all of these keys.
     func permit(_ action: PolicyAction, _ keys: Span<UInt8>, _ scope: RightsScope = .key) -> Bool {
@@ -32,9 +36,16 @@ final class Rights {
     }
 
     private func mayMore(_ action: PolicyAction, than other: Rights) -> Bool {
-        let isAllowed = allow[action].allSatisfy { other.allow[action].contains($0) }
-        let isDenied = other.deny[action].allSatisfy { deny[action].contains($0) }
-        return !isAllowed || !isDenied
+        return !Set(allow[action]).isSubset(of: other.allow[action])
+            || !Set(other.deny[action]).isSubset(of: deny[action])
+    }
+
+    /// The keys that these rights may hide and earlier ones showed; nil showed everything.
+    func hidden(since before: Rights?) -> HiddenKeys {
+        let (allow, deny) = (allow[.subscribe], deny[.subscribe])
+        let denied = Set(deny).subtracting(before?.deny[.subscribe] ?? [])
+        let unallowed = Set(before?.allow[.subscribe] ?? [Array("**".utf8)]).subtracting(allow)
+        return HiddenKeys(denied: Array(denied), unallowed: Array(unallowed), allowed: allow)
     }
 
     private static func contains(_ patterns: [[UInt8]], _ keys: Span<UInt8>, _ scope: RightsScope) -> Bool {
@@ -45,6 +56,22 @@ final class Rights {
             case .some: Pattern.overlaps(pattern.span, keys)
             }
         }
+    }
+}
+
+/// Keys that a client might see before, and may not see now.
+struct HiddenKeys {
+    let denied: [[UInt8]]
+    let unallowed: [[UInt8]]
+    let allowed: [[UInt8]]
+
+    var patternCount: Int { denied.count + unallowed.count + allowed.count }
+
+    /// Whether a pattern may match such a key.
+    func mayMatch(_ pattern: Span<UInt8>) -> Bool {
+        denied.contains { Pattern.overlaps($0.span, pattern) }
+            || unallowed.contains { Pattern.overlaps($0.span, pattern) }
+                && !allowed.contains { Pattern.covers($0.span, pattern) }
     }
 }
 

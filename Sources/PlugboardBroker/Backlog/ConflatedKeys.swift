@@ -45,6 +45,8 @@ struct ConflatedKeys: ~Copyable {
     private(set) var count = 0
     /// How many of them come before `synced`.
     private(set) var awaitedCount = 0
+    /// How many of them are of a snapshot.
+    private(set) var initialCount = 0
     /// How many bytes those lines count that were made already.
     private(set) var writtenBytes = 0
 
@@ -138,6 +140,7 @@ struct ConflatedKeys: ~Copyable {
         fill(owed.observable, place)
         count += 1
         if owed.isAwaited { awaitedCount += 1 }
+        if owed.isInitial { initialCount += 1 }
         return place
     }
 
@@ -209,6 +212,7 @@ struct ConflatedKeys: ~Copyable {
         free = place
         count -= 1
         if owed.isAwaited { awaitedCount -= 1 }
+        if owed.isInitial { initialCount -= 1 }
         return owed
     }
 
@@ -301,7 +305,8 @@ extension ConflatedKeys: Checked {
         isSorted: Bool,
         _ owedBy: inout [ObservableHandle: Int]
     ) throws(BrokenInvariant) {
-        var (previous, place, found, awaited) = (Place(-1), first, 0, 0)
+        var (previous, place) = (Place(-1), first)
+        var (found, awaited, initial) = (0, 0, 0)
         var event: UInt64 = 0
         while place >= 0, found <= entries.count {
             let owed = self[place]
@@ -316,10 +321,12 @@ extension ConflatedKeys: Checked {
             event = owed.event
             found += 1
             if owed.isAwaited { awaited += 1 }
+            if owed.isInitial { initial += 1 }
             (previous, place) = (place, entries[Int(place)].next)
         }
         try Self.always.agree("its count is that of its chain", count, found)
         try Self.always.agree("what comes before synced is counted", awaitedCount, awaited)
+        try Self.always.agree("what a snapshot found is counted", initialCount, initial)
         let written = places.reduce(0) { $0 + writtenBytes(at: $1) }
         try Self.always.agree("lines that were made are counted", writtenBytes, written)
         try Self.always.agree("the chain ends with the newest", last, previous)

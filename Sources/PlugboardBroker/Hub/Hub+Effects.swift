@@ -70,12 +70,17 @@ extension Hub {
     /// more, and those with unread lines about keys that they may not see any more.
     mutating func replacePolicy(_ policy: Policy) -> [(SessionHandle, CloseReason)] {
         follow(policy)
+        // What a `subscribe` that isn't answered has found isn't waiting to be read; and what others are told because
+        // services and calls end wasn't.
+        var unread: Set<SessionHandle> = []
+        for session in sessions.handles where sessions[session].grant != nil {
+            for subscription in sessions[session].subscriptions.list.all { renewSnapshot(of: subscription) }
+            if sessions[session].hasUnread { unread.insert(session) }
+        }
         var dismissed: [(SessionHandle, CloseReason)] = []
         for session in sessions.handles {
             guard let grant = sessions[session].grant else { continue }
-            // What a `subscribe` that isn't answered has found isn't waiting to be read.
-            for subscription in sessions[session].subscriptions.list.all { renewSnapshot(of: subscription) }
-            let hasUnread = sessions[session].hasUnread
+            let hasUnread = unread.contains(session)
             let seesLess = renewRights(of: session)
             // A client that is being closed may still have lines to read, but gets no others.
             guard sessions[session].takesAnswers || hasUnread else { continue }
@@ -98,7 +103,9 @@ extension Hub {
 
     /// A client's name is another one, or gone.
     private mutating func followName(_ session: SessionHandle) {
-        if renewRights(of: session), awaitsHidden(session) { delivery.setAside(session, .revoked, &sessions) }
+        let before = sessions[session].grant?.rights
+        guard renewRights(of: session), let rights = sessions[session].grant?.rights else { return }
+        if awaits(rights.hidden(since: before), session) { delivery.setAside(session, .revoked, &sessions) }
     }
 
     /// Ends what a client may not do any more. Returns whether it might see less than before.
@@ -108,6 +115,7 @@ extension Hub {
             rights !== grant.rights
         else { return false }
         insight.count(steps: sessions[session].subscriptions.count * Cost.rights)
+        insight.count(steps: rights.patternCount * Cost.visit)
         let before = grant.rights
         grant.rights = rights
         matching.reach.outdate()
@@ -117,9 +125,10 @@ extension Hub {
     /// The rights of a client are others from now on; nil means that it could do everything. Returns whether it
     /// might see less than before.
     private mutating func change(from before: Rights?, to rights: Rights, of session: SessionHandle) -> Bool {
-        if let before, rights.mayShowMore(than: before) { showMore(to: session) }
+        let change = before.map { access.compare($0, rights) } ?? (showMore: false, showLess: true)
+        if change.showMore { showMore(to: session) }
         endForbidden(of: session)
-        return before?.mayShowMore(than: rights) ?? true
+        return change.showLess
     }
 
     /// A client may see more keys from now on. What it knows of them may be outdated.
@@ -130,24 +139,27 @@ extension Hub {
         }
     }
 
-    /// Whether a client may not see all keys of a subscription for which events wait. Keys of a snapshot don't
-    /// count: those that may not be seen when their turn comes are left out.
-    private mutating func awaitsHidden(_ session: SessionHandle) -> Bool {
+    /// Whether events wait for a subscription of a client that may be about hidden keys. Keys of a snapshot don't
+    /// count: those that may not be seen when their turn comes are left out. If there is too much to look at, one may.
+    private mutating func awaits(_ hidden: HiddenKeys, _ session: SessionHandle) -> Bool {
+        var looks = 0
         for subscription in sessions[session].subscriptions.list.all where awaitsEvents(subscription) {
-            for pattern in allPatterns(of: subscription)
-            where !sessions[session].authorize(.subscribe, pattern.span, .all) {
-                return true
-            }
+            let patterns = allPatterns(of: subscription)
+            looks += Self.looksPerSubscription + patterns.count * hidden.patternCount
+            if looks > Self.looksMax || patterns.contains(where: { hidden.mayMatch($0.span) }) { return true }
         }
+        insight.count(steps: looks / Cost.matchesPerStep)
         return false
     }
 
+    private static let looksPerSubscription = 16
+    private static let looksMax = 65_536
+
     /// Whether a subscription waits for more than its snapshot.
-    private mutating func awaitsEvents(_ subscription: SubscriptionHandle) -> Bool {
+    private func awaitsEvents(_ subscription: SubscriptionHandle) -> Bool {
         guard let backlog = matching[subscription].backlog else { return matching[subscription].isSharing }
-        if matching[subscription].isSharing || !backlog.lines.isEmpty || backlog.replay != nil { return true }
-        insight.count(steps: backlog.keys.count)
-        return backlog.keys.places.contains { !backlog.keys[$0].isInitial }
+        return matching[subscription].isSharing || !backlog.lines.isEmpty || backlog.replay != nil
+            || backlog.keys.count > backlog.keys.initialCount
     }
 
     mutating func takeReport(_ observable: ObservableHandle, from reporter: SessionHandle) {
