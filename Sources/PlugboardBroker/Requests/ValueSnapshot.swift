@@ -127,9 +127,11 @@ struct KeySearch {
             }
             switch walked {
             case .stopped:
-                guard found.count < countMax, let observable = expired.last else { return true }
+                guard let observable = isFull ? found.last : expired.last else { return true }
                 self.last = Array(keyspace[observable].key)
-                return false
+                // Those that are gone since they were found make room for others.
+                if isFull { found = present(in: keyspace, deadlines) }
+                return isFull
             case .paused(let observable):
                 self.last = Array(keyspace[observable].key)
                 return false
