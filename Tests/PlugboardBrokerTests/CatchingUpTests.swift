@@ -195,6 +195,63 @@ struct CatchingUpTests {
         }
     }
 
+    @Test("a gap that could be told in the middle of a write waits for its end, so that nothing comes twice")
+    func gapWithinWrite() throws {
+        try withBroker(JournalOptions(sync: .never)) { broker in
+            let (client, writer) = (try broker.client(), try broker.client())
+            for key in ["big", "small"] {
+                _ = try client.ask(#"{"op":"subscribe","sub":"\#(key)","key":"\#(key)","delivery":"all"}"#)
+                #expect(try client.line().contains("synced"))
+                _ = try client.ask("pause \(key)")
+            }
+            _ = try client.ask(
+                #"{"op":"subscribe","key":"k","delivery":"all","every":50,"initial":false}"#)
+            // There is no room left for what the third one may not be told yet.
+            let long = String(repeating: "x", count: 40_000)
+            for _ in 0..<30 { try writer.send(#"publish big "\#(long)""#) }
+            for _ in 0..<80 { try writer.send("publish small 1") }
+            try sync(writer)
+            try writer.send((0..<6).map { "publish k \($0)" }.joined(separator: "\n"))
+            try sync(writer)
+            let lines = try (0..<6).map { _ in try client.line() }
+            #expect(revisions(lines) == Array(111...116))
+            _ = try client.ask("sync")
+        }
+    }
+
+    @Test("who deleted a key isn't forgotten because somebody reads of an older delete")
+    func olderDelete() throws {
+        try withBroker(JournalOptions(sync: .never)) { broker in
+            let (client, writer, other) = (try broker.client(), try broker.client(), try broker.client())
+            _ = try other.ask("hello old")
+            _ = try writer.ask("hello new")
+            _ = try other.ask("publish k 1")
+            _ = try other.ask("delete k")
+            let long = String(repeating: "x", count: 100_000)
+            for number in 1...100 { try writer.send(#"publish fill.\#(number) "\#(long)""#) }
+            _ = try client.ask(#"{"op":"subscribe","key":"k","initial":false}"#)
+            _ = try client.ask("pause 1")
+            // More writes than the broker remembers.
+            let writes = (0..<1_000).map { #"{"op":"publish","key":"h.\#($0)","value":1}"# }
+            let batch = #"{"op":"batch","writes":[\#(writes.joined(separator: ","))]}"#
+            for _ in 0..<66 { try writer.send(batch) }
+            // So that both deletes weren't in the same second.
+            Thread.sleep(forTimeInterval: 1)
+            try writer.send("publish k 2\ndelete k")
+            try sync(writer)
+            for attempt in 0..<10 {
+                let reader = try broker.client()
+                try reader.send(#"{"op":"subscribe","key":"**","since":1}"#)
+                #expect(try reader.line().contains(#""resumed":true"#))
+                withExtendedLifetime(reader) { Thread.sleep(forTimeInterval: 0.004 * Double(attempt)) }
+            }
+            try client.send("resume 1")
+            #expect(try client.line().contains(#""ok":"resume""#))
+            let line = try client.line()
+            #expect(line.contains(#""event":"delete""#) && line.contains(#""by":"new""#), "\(line)")
+        }
+    }
+
     @Test("a key of the snapshot that had no room before its next write is told once, with the gap")
     func gapInSnapshot() throws {
         try withBroker(JournalOptions(sync: .never)) { broker in

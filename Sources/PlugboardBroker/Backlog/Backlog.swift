@@ -113,6 +113,9 @@ final class Backlog {
         }
     }
 
+    /// A gap comes next. It isn't told in the middle of a write, whose event may still fall into it.
+    func isAtGap(_ first: OwedKey?) -> Bool { if case .gap = next(first) { true } else { false } }
+
     func nextRevision(_ first: OwedKey?) -> UInt64? {
         switch next(first) {
         case .nothing: nil

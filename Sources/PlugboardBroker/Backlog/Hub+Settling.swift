@@ -98,22 +98,25 @@ extension Hub {
             return
         }
         delivery.judge.beginExamining()
-        var steps = 0
-        while !sessionBacklog.ready.isEmpty, sessions[session].outbox.count < Limits.lowWaterBytes * 2,
+        // How many in a row could be sent nothing before the present event is over.
+        var (steps, held) = (0, 0)
+        while held < sessionBacklog.ready.count, sessions[session].outbox.count < Limits.lowWaterBytes * 2,
             !delivery.judge.hasExaminedEnough, steps < Cost.settledMax
         {
             let before = sessions[session].outbox.count
             if sessionBacklog.turn >= sessionBacklog.ready.count { sessionBacklog.turn = 0 }
             let subscription = sessionBacklog.ready[sessionBacklog.turn]
             delivery.openOwn(of: session, &sessions)
-            if settle(subscription) {
+            let waits = settle(subscription)
+            let bytes = max(0, sessions[session].outbox.count - before)
+            if waits {
                 sessionBacklog.turn += 1
+                held = bytes == 0 ? held + 1 : 0
             } else {
                 sessionBacklog.ready.removeSwapping(at: sessionBacklog.turn)
                 matching[subscription].backlog?.endReady(owesNothing: matching[subscription].owesNothing)
                 dropEmptyBacklog(of: subscription)
             }
-            let bytes = max(0, sessions[session].outbox.count - before)
             steps += Cost.share + bytes / Cost.bytesOwedPerStep
         }
         insight.count(steps: steps)
@@ -133,6 +136,7 @@ extension Hub {
         var isReady = false
         while !isReady, case .room = state(of: subscription, backlog) {
             isReady = sessions[session].outbox.count >= end || delivery.judge.hasExaminedEnough
+            if delivery.isWithinEvent, backlog.isAtGap(matching.firstKey(of: subscription)) { isReady = true }
             if !isReady, tellNext(subscription, backlog) { backlog.takeStep() }
         }
         endTelling(subscription, from: told)

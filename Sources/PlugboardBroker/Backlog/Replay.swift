@@ -194,7 +194,9 @@ extension Hub {
             let observable = keyspace.findOrInsert(key)
             // It may have been deleted again since the subscription began.
             let owed = matching[subscription].backlog.flatMap { $0.keys.revision(of: observable) } ?? 0
-            if record.kind == .delete, owed <= record.revision, !keyspace[observable].hasValue {
+            if record.kind == .delete, owed <= record.revision, !keyspace[observable].hasValue,
+                !keyspace.knowsDelete(since: record.seconds, of: observable, unless: owed > 0)
+            {
                 let (name, origin) = (record.by.bytes(of: event), record.origin.bytes(of: event))
                 let deleter = restored.author(name, from: origin, nil, &keyspace)
                 keyspace.keepDeleter(deleter, of: observable)

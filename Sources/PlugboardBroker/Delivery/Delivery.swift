@@ -31,6 +31,8 @@ struct Delivery: ~Copyable {
     /// Sessions that may get owed events again since the present event began. Nothing can be sent in the middle of
     /// an event, and later events must not be folded into the owed ones. So these are sent before the next event.
     private(set) var freed = List<SessionHandle>()
+    /// They are sent something: an event is about to be told, and its revision is counted already.
+    private(set) var isWithinEvent = false
     /// The session whose line is executed.
     private var executing: SessionHandle?
     /// Work space for a line to one client.
@@ -104,7 +106,11 @@ struct Delivery: ~Copyable {
     }
 
     mutating func addFreed(_ session: SessionHandle) { freed.append(session) }
-    mutating func forgetFreed() { freed.removeAll() }
+    mutating func beginFreed() { isWithinEvent = true }
+    mutating func endFreed() {
+        freed.removeAll()
+        isWithinEvent = false
+    }
     /// All sessions to be dismissed were.
     mutating func forgetDismissed() { dismissed.removeAll() }
 

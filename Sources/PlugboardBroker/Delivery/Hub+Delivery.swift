@@ -87,10 +87,11 @@ extension Hub {
     @inline(never)
     private mutating func tellFreed(besides observable: ObservableHandle) {
         matching.reach.retain(observable)
+        delivery.beginFreed()
         for place in delivery.freed.indices where sessions[delivery.freed[place]].isBehind {
             settle(delivery.freed[place])
         }
-        delivery.forgetFreed()
+        delivery.endFreed()
         matching.reach.release(observable)
     }
 

@@ -54,8 +54,9 @@ struct History: ~Copyable {
     private var entries = List<Entry>(reserving: Int32(writesMax))
     /// How many entries there have been; the number of the next one.
     private(set) var count: UInt64 = 0
-    var callCount: UInt64 = 0
-    var writeCount: UInt64 { count - callCount }
+    /// The writes of this broker: neither calls, nor what it found in the journal.
+    var writeCount: UInt64 { count - otherCount }
+    private var otherCount: UInt64 = 0
     /// The time of this turn, shifted as in an entry; 0 until the turn's first write.
     private var time: UInt64 = 0
     private(set) var seconds: UInt32 = 0
@@ -125,7 +126,11 @@ struct History: ~Copyable {
     /// Starts after a revision: earlier writes aren't known one by one.
     mutating func begin(after revision: UInt64) {
         completeSince = max(completeSince, revision)
+        otherCount = count
     }
+
+    /// The newest entry is a call.
+    mutating func countCall() { otherCount &+= 1 }
 
     mutating func setReason(_ reason: EventReason) {
         self[count &- 1].reason = reason

@@ -260,6 +260,13 @@ struct Keyspace: ~Copyable {
         }
     }
 
+    /// Whether the author of a delete is known that was made after a second of time, or in that second `unless` the
+    /// deletes of that second are looked at in their order.
+    func knowsDelete(since seconds: UInt32, of observable: ObservableHandle, unless isInOrder: Bool) -> Bool {
+        let known = all[observable].when
+        return all[observable].writer != 0 && (isInOrder ? known > seconds : known >= seconds)
+    }
+
     @inline(never)
     private mutating func replaceWriter(of observable: ObservableHandle, _ author: AuthorHandle?) {
         if let author { authors.retain(author) }
@@ -358,7 +365,7 @@ struct Keyspace: ~Copyable {
     mutating func remember(callOf key: Span<UInt8>, by author: AuthorHandle, _ cause: WriteCause) {
         let observable = findOrInsert(key)
         remember(.call, observable, author, cause)
-        history.callCount &+= 1
+        history.countCall()
         if !self[observable].hasValue { keepForHistory(observable) }
     }
 
