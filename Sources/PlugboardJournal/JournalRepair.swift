@@ -76,17 +76,19 @@ public struct JournalRepair: ~Copyable {
             return try recovery.isWhole(snapshot: number)
         }
         let snapshots = files.snapshots.filter { $0 >= base ?? 0 }.map(JournalFiles.snapshot)
-        let segments = files.segments.filter { $0 > base ?? 0 }
-        let all = snapshots + segments.map(JournalFiles.segment)
-        let foreign = foreign(among: all, of: base.map(JournalFiles.snapshot))
+        // Two files may have swapped their names, so what a segment says of itself counts.
+        let segments = files.segments.map { named in
+            let name = JournalFiles.segment(named)
+            return (name: name, named: named, number: (try? FileHeader.of(name, in: store))?.segment ?? named)
+        }
+        .filter { max($0.named, $0.number) > base ?? 0 }.sorted { $0.number < $1.number }
+        let foreign = foreign(among: snapshots + segments.map(\.name), of: base.map(JournalFiles.snapshot))
         for name in foreign {
             note(Damage(place: JournalPlace(file: name, offset: 0, line: 1), what: "it is of another bus"))
         }
-        noteMissing(
-            of: segments.filter { !foreign.contains(JournalFiles.segment($0)) },
-            after: files.snapshots.last ?? 0
-        )
-        return all.filter { !foreign.contains($0) }
+        let own = segments.filter { $0.number > base ?? 0 && !foreign.contains($0.name) }
+        noteMissing(of: own.map(\.number), after: files.snapshots.last ?? 0)
+        return snapshots.filter { !foreign.contains($0) } + own.map(\.name)
     }
 
     /// The files of another bus: of an epoch to which nothing leads. In one journal, a new epoch begins after the last

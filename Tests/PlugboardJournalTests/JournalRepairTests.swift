@@ -83,6 +83,33 @@ struct JournalRepairTests {
         }
     }
 
+    @Test("reads what comes after the snapshot, whatever the names of segments", arguments: [false, true])
+    func named(isCopy: Bool) throws {
+        let (disk, _) = try Self.segments()
+        let options = JournalOptions(sync: .never, historyBytes: 1_000_000, slackBytes: 0)
+        let journal = try TestJournal(disk, options: options)
+        journal.publish("new", "1")
+        journal.delete("key.1")
+        try journal.endTurn()
+        let names = disk.files.keys
+        #expect(names.contains { $0.hasPrefix("snapshot-") })
+        let newest = try #require(names.filter { $0.hasPrefix("segment-") }.max())
+        if isCopy {
+            // It has a key that was deleted before the snapshot.
+            let old = try #require(names.filter { disk.text($0).contains(#""value":5,"#) }.min())
+            let next = JournalFiles.segment(99)
+            _ = try disk.create(next)
+            disk.files[next]?.bytes = try #require(disk.files[old]).bytes
+        } else {
+            try disk.rename(segment(2), to: "aside")
+            try disk.rename(newest, to: segment(2))
+            try disk.rename("aside", to: newest)
+        }
+        let result = try #require(try Self.repaired(disk))
+        #expect(result.missingSegments.isEmpty && result.damageCount == 0, "\(result)")
+        #expect(try TestJournal(disk).state == journal.state)
+    }
+
     @Test("leaves out a segment of another bus, and says so", arguments: [3, 9, 99] as [UInt64])
     func foreign(number: UInt64) throws {
         let ((disk, _), other, name) = (try Self.segments(), SimulatedDisk(), JournalFiles.segment(number))
@@ -171,6 +198,8 @@ struct JournalRepairTests {
         try disk.remove(segment(4))
         let last = try #require(disk.files.keys.filter { $0.hasPrefix("segment-") }.max())
         let number = JournalLimits.fileNumberMax - 1
+        // Its first line would say that it has swapped its name.
+        disk.flip(last, bit: 8)
         try disk.rename(last, to: "segment-\(number).jsonl")
         let result = try #require(try Self.repaired(disk))
         #expect(result.missingSegments.first == 1...1)
