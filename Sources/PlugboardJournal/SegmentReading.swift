@@ -1,5 +1,6 @@
 // Reads history for a client, one piece at a time. A piece begins where the last one ended. Its size is limited, and
-// so is what is read for it, so that clients take turns. The worker runs it beside the writer, so it reads only lines that were flushed before.
+// so is what is read for it, so that clients take turns. The worker runs it beside the writer, so it reads only lines
+// that were flushed before.
 
 import PlugboardMemory
 import PlugboardPosix

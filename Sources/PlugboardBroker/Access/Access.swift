@@ -14,6 +14,7 @@ struct Access: ~Copyable {
     private var policy: Policy?
     /// By the places of their rules. Clients to whom the same rules apply share them.
     private var made: [[Int]: Rights] = [:]
+    /// What `compare` was asked last.
     private var compared: (before: Rights, now: Rights, result: (showMore: Bool, showLess: Bool))?
     private(set) var policyRevision: UInt64 = 0
     /// The accounts of users who have connected under a policy, or whose values were kept.

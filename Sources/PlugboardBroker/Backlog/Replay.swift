@@ -195,7 +195,7 @@ extension Hub {
             // It may have been deleted again since the subscription began.
             let owed = matching[subscription].backlog.flatMap { $0.keys.revision(of: observable) } ?? 0
             if record.kind == .delete, owed <= record.revision, !keyspace[observable].hasValue,
-                !keyspace.knowsDelete(since: record.seconds, of: observable, unless: owed > 0)
+                !keyspace.knowsDelete(after: record.seconds, of: observable, isInOrder: owed > 0)
             {
                 let (name, origin) = (record.by.bytes(of: event), record.origin.bytes(of: event))
                 let deleter = restored.author(name, from: origin, nil, &keyspace)

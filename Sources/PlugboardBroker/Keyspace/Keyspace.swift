@@ -260,9 +260,9 @@ struct Keyspace: ~Copyable {
         }
     }
 
-    /// Whether the author of a delete is known that was made after a second of time, or in that second `unless` the
-    /// deletes of that second are looked at in their order.
-    func knowsDelete(since seconds: UInt32, of observable: ObservableHandle, unless isInOrder: Bool) -> Bool {
+    /// Whether the author of a later delete is known than one that was made in this second. Of two in one second, that
+    /// of which the author is known is taken for the later one, unless both are looked at in their order.
+    func knowsDelete(after seconds: UInt32, of observable: ObservableHandle, isInOrder: Bool) -> Bool {
         let known = all[observable].when
         return all[observable].writer != 0 && (isInOrder ? known > seconds : known >= seconds)
     }
