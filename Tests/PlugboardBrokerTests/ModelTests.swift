@@ -64,6 +64,9 @@ struct ModelTests {
             }
         }
         while true {
+            // So few are tried one by one, and one more is looked up.
+            let some = [8, 9].map { patterns.keys.prefix($0) }
+            let sets = some.map { PatternSet($0.map { Array($0.utf8) }) }
             for _ in 0..<100 {
                 let key = (0..<Int.random(in: 1...5)).map { _ in tokens[Int.random(in: 0..<4)] }
                     .joined(separator: ".")
@@ -74,6 +77,10 @@ struct ModelTests {
                     withKey(pattern) { pattern in withKey(key) { Pattern.matches(pattern, $0) } }
                 }
                 #expect(found.sorted() == expected.sorted())
+                for (set, some) in zip(sets, some) {
+                    let isMatched = withKey(key) { set.match($0) }
+                    #expect(isMatched == expected.contains { some.contains($0) }, "\(some.count)")
+                }
                 let first = withKey(key) { tree.first(matching: $0) }
                 #expect(first == expected.max { rank($0) < rank($1) }, "\(key)")
             }

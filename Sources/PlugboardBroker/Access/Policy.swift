@@ -17,7 +17,7 @@ public enum PolicyAction: String, CaseIterable, Sendable {
     /// To pause, step and resume other clients' subscriptions.
     case control
 
-    fileprivate var place: Int {
+    var place: Int {
         switch self {
         case .subscribe: 0
         case .publish: 1

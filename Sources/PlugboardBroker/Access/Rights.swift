@@ -7,8 +7,8 @@ import PlugboardPosix
 import PlugboardWire
 
 final class Rights {
-    private let allow: ActionPatterns
-    private let deny: ActionPatterns
+    /// By the places of the actions.
+    private let (allow, deny): ([PatternSet], [PatternSet])
 
     init(_ rules: some Sequence<PolicyRule>) {
         var (allow, deny) = (ActionPatterns(), ActionPatterns())
@@ -16,17 +16,21 @@ final class Rights {
             allow.add(rule.allow)
             deny.add(rule.deny)
         }
-        (self.allow, self.deny) = (allow, deny)
+        self.allow = PolicyAction.allCases.map { PatternSet(allow[$0]) }
+        self.deny = PolicyAction.allCases.map { PatternSet(deny[$0]) }
     }
 
-    var patternCount: Int {
-        PolicyAction.allCases.reduce(0) { $0 + allow[$1].count + deny[$1].count }
-    }
+    var patternCount: Int { (allow + deny).reduce(0) { $0 + $1.all.count } }
 
     /// Whether an action is permitted on a key, or on the keys that a pattern matches. One allowed pattern has
     /// to cover all of these keys.
     func permit(_ action: PolicyAction, _ keys: Span<UInt8>, _ scope: RightsScope = .key) -> Bool {
-        Self.contains(allow[action], keys, scope) && !Self.contains(deny[action], keys, scope.opposite)
+        let (allow, deny) = (allow[action.place], deny[action.place])
+        return switch scope {
+        case .key: allow.match(keys) && !deny.match(keys)
+        case .all: allow.cover(keys) && !deny.overlap(keys)
+        case .some: allow.overlap(keys) && !deny.cover(keys)
+        }
     }
 
     /// Whether these rights may show something that `other` hides: a key, or a call to a server. True also if
@@ -36,26 +40,18 @@ final class Rights {
     }
 
     private func mayMore(_ action: PolicyAction, than other: Rights) -> Bool {
-        return !Set(allow[action]).isSubset(of: other.allow[action])
-            || !Set(other.deny[action]).isSubset(of: deny[action])
+        let place = action.place
+        return !Set(allow[place].all).isSubset(of: other.allow[place].all)
+            || !Set(other.deny[place].all).isSubset(of: deny[place].all)
     }
 
     /// The keys that these rights may hide and earlier ones showed; nil showed everything.
     func hidden(since before: Rights?) -> HiddenKeys {
-        let (allow, deny) = (allow[.subscribe], deny[.subscribe])
-        let denied = Set(deny).subtracting(before?.deny[.subscribe] ?? [])
-        let unallowed = Set(before?.allow[.subscribe] ?? [Array("**".utf8)]).subtracting(allow)
-        return HiddenKeys(denied: Array(denied), unallowed: Array(unallowed), allowed: allow)
-    }
-
-    private static func contains(_ patterns: [[UInt8]], _ keys: Span<UInt8>, _ scope: RightsScope) -> Bool {
-        patterns.contains { pattern in
-            switch scope {
-            case .key: Pattern.matches(pattern.span, keys)
-            case .all: Pattern.covers(pattern.span, keys)
-            case .some: Pattern.overlaps(pattern.span, keys)
-            }
-        }
+        let place = PolicyAction.subscribe.place
+        let denied = Set(deny[place].all).subtracting(before?.deny[place].all ?? [])
+        let allowed = before?.allow[place].all ?? [Array("**".utf8)]
+        let unallowed = Set(allowed).subtracting(allow[place].all)
+        return HiddenKeys(denied: Array(denied), unallowed: Array(unallowed), allowed: allow[place].all)
     }
 }
 
@@ -76,17 +72,7 @@ struct HiddenKeys {
 }
 
 /// What is to be permitted: one key, every key that a pattern matches, or at least some of these.
-enum RightsScope {
-    case key, all, some
-
-    fileprivate var opposite: RightsScope {
-        switch self {
-        case .key: .key
-        case .all: .some
-        case .some: .all
-        }
-    }
-}
+enum RightsScope { case key, all, some }
 
 /// The rights of one client. It may do what both the policy and the supervisor allow.
 final class Grant: Checked {

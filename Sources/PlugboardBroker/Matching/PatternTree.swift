@@ -262,6 +262,48 @@ extension PatternTree: Checked {
     }
 }
 
+/// Patterns that keys are held against: those of a request, or of a policy's rule.
+final class PatternSet {
+    let all: [[UInt8]]
+    /// Made when it is first asked: with very many patterns, to try each of them takes too long.
+    private lazy var tree = {
+        let tree = PatternTree<Void>()
+        for pattern in all { _ = tree.insert(pattern.span, ()) }
+        return tree
+    }()
+    /// To try so many takes no longer than to look a key up.
+    private static let triedMax = 8
+    private var visits = 0
+
+    init(_ all: [[UInt8]]) { self.all = all }
+
+    convenience init(_ patterns: [ByteRange], of line: Span<UInt8>) {
+        self.init(patterns.map { Array($0.bytes(of: line)) })
+    }
+
+    func match(_ key: Span<UInt8>) -> Bool {
+        if all.count <= Self.triedMax {
+            visits += all.count
+            return all.contains { Pattern.matches($0.span, key) }
+        }
+        var isFound = false
+        visits += 1 + tree.match(key) { _ in isFound = true }
+        return isFound
+    }
+
+    /// Whether one of them matches all keys that a pattern matches.
+    func cover(_ pattern: Span<UInt8>) -> Bool { all.contains { Pattern.covers($0.span, pattern) } }
+
+    /// Whether some keys that a pattern matches are matched.
+    func overlap(_ pattern: Span<UInt8>) -> Bool { all.contains { Pattern.overlaps($0.span, pattern) } }
+
+    /// How many patterns were held against keys since the last call.
+    func takeVisits() -> Int {
+        defer { visits = 0 }
+        return visits
+    }
+}
+
 // The patterns that are observed: a tree for each user. So one user's patterns don't make those of others
 // expensive, and the nodes that a key visits are limited for each user.
 

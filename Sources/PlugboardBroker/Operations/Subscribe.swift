@@ -51,7 +51,7 @@ extension Hub {
         let (since, owesSynced) = (requests.decoder.options.since, requests.decoder.options.initial)
         switch beginning {
         case .remembered:
-            let missed = missed(asked, WantedKeys(wanted, asked.line))
+            let missed = missed(asked, PatternSet(wanted, of: asked.line))
             openBacklog(of: subscription).backlog.begin(at: revision, owingSynced: owesSynced)
             for entry in missed {
                 if entry.operation == .delete { keyspace.keepDeleter(entry.author, of: entry.observable) }
@@ -65,7 +65,7 @@ extension Hub {
             let backlog = openBacklog(of: subscription).backlog
             backlog.snapshot = nil
             backlog.begin(at: revision, owingSynced: true)
-            let gone = beginning.isResumed == false ? goneKeys(asked, WantedKeys(wanted, asked.line)) : []
+            let gone = beginning.isResumed == false ? goneKeys(asked, PatternSet(wanted, of: asked.line)) : []
             for entry in gone { keyspace.keepDeleter(entry.author, of: entry.observable) }
             owe(older: gone.map { OwedKey($0.observable, revision: $0.revision, .unsure) }, to: subscription)
         }
@@ -195,7 +195,7 @@ extension Hub {
         return isRemembered ? .remembered : .anew
     }
 
-    private mutating func missed(_ asked: AskedRequest, _ wanted: WantedKeys) -> [History.Entry] {
+    private mutating func missed(_ asked: AskedRequest, _ wanted: PatternSet) -> [History.Entry] {
         var missed: [History.Entry] = []
         let first = keyspace.history.first(after: requests.decoder.options.since)
         defer { count(keyspace.history.count - first, wanted) }
@@ -209,7 +209,7 @@ extension Hub {
     }
 
     /// The latest deletes of keys that the observer may still know. Only keys that are still gone.
-    private mutating func goneKeys(_ asked: AskedRequest, _ wanted: WantedKeys) -> [History.Entry] {
+    private mutating func goneKeys(_ asked: AskedRequest, _ wanted: PatternSet) -> [History.Entry] {
         let since = requests.decoder.options.since
         let first = isOfThisLife(asked) ? keyspace.history.first(after: since) : keyspace.history.oldest
         defer { count(keyspace.history.count - first, wanted) }
@@ -232,14 +232,14 @@ extension Hub {
         _ asked: AskedRequest, _ wanted: [ByteRange]
     ) -> (missed: UInt64?, latest: UInt64)? {
         guard asked.request.has(.emits) else { return nil }
-        let (first, wanted) = (requests.decoder.options.emits, WantedKeys(wanted, asked.line))
+        let (first, wanted) = (requests.decoder.options.emits, PatternSet(wanted, of: asked.line))
         let isKnown = isOfThisLife(asked) && first <= revision && first >= keyspace.emits.completeSince
         let missed = isKnown ? countEmits(from: first, asked, wanted) : nil
         return (missed, countEmits(from: revision, asked, wanted))
     }
 
     private mutating func countEmits(
-        from revision: UInt64, _ asked: AskedRequest, _ wanted: WantedKeys
+        from revision: UInt64, _ asked: AskedRequest, _ wanted: PatternSet
     ) -> UInt64 {
         var times: UInt64 = 0
         let places = keyspace.emits.places(from: revision)
@@ -259,34 +259,12 @@ extension Hub {
         return options.since <= revision
     }
 
-    private func isWanted(_ key: Span<UInt8>, _ asked: AskedRequest, _ wanted: WantedKeys) -> Bool {
+    private func isWanted(_ key: Span<UInt8>, _ asked: AskedRequest, _ wanted: PatternSet) -> Bool {
         sessions[asked.session].authorize(.subscribe, key) && wanted.match(key)
     }
 
     /// So many remembered entries were held against what is wanted.
-    private mutating func count(_ entries: UInt64, _ wanted: WantedKeys) {
+    private mutating func count(_ entries: UInt64, _ wanted: PatternSet) {
         insight.count(steps: Int(entries) / Cost.entriesPerStep + wanted.takeVisits() / Cost.matchesPerStep)
-    }
-}
-
-/// The patterns of one request as a tree: with very many remembered keys, to try each of them takes too long.
-private final class WantedKeys {
-    private let tree = PatternTree<Void>()
-    private var visits = 0
-
-    init(_ wanted: [ByteRange], _ line: Span<UInt8>) {
-        for range in wanted { _ = tree.insert(range.bytes(of: line), ()) }
-    }
-
-    func match(_ key: Span<UInt8>) -> Bool {
-        var isFound = false
-        visits += 1 + tree.match(key) { _ in isFound = true }
-        return isFound
-    }
-
-    /// How many nodes were visited since the last call.
-    func takeVisits() -> Int {
-        defer { visits = 0 }
-        return visits
     }
 }
