@@ -224,7 +224,7 @@ extension Hub {
     ) {
         sessions[session].endPresence(keyspace)
         let account = access.account(of: sessions[session])
-        if let other = graces.client(named: name), sessions[other].isOpen {
+        if let other = graces.clients(named: name).last(where: { sessions[$0].isOpen }) {
             return handOver(lease, account, to: other)
         }
         let groups = sessions[session].grant?.groups ?? []

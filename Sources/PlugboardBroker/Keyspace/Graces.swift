@@ -22,8 +22,8 @@ struct Absence {
 
 struct Graces: ~Copyable {
     private var clients: [SessionHandle: (name: ProgramName, milliseconds: UInt64)] = [:]
-    /// The client that was the last to take a name.
-    private var newest: [ProgramName: SessionHandle] = [:]
+    /// The clients of each name. Who was the last to take it is last.
+    private var takers: [ProgramName: [SessionHandle]] = [:]
     private(set) var absences: [LeaseHandle: Absence] = [:]
     private var waiting: [ProgramName: LeaseHandle] = [:]
 
@@ -35,17 +35,19 @@ struct Graces: ~Copyable {
         clients.isEmpty ? 0 : clients[session]?.milliseconds ?? 0
     }
 
-    func client(named name: ProgramName) -> SessionHandle? { newest[name] }
+    /// Those that have a name. Who was the last to take it is last.
+    func clients(named name: ProgramName) -> [SessionHandle] { takers[name] ?? [] }
 
     mutating func enter(_ session: SessionHandle, _ name: ProgramName, _ milliseconds: UInt64) {
         clients[session] = (name, milliseconds)
-        newest[name] = session
+        takers[name, default: []].append(session)
     }
 
     /// A client ends, or has another name from now on. Returns its name and its grace, if it had one.
     mutating func withdraw(_ session: SessionHandle) -> (name: ProgramName, milliseconds: UInt64)? {
         guard !clients.isEmpty, let client = clients.removeValue(forKey: session) else { return nil }
-        if newest[client.name] == session { newest[client.name] = nil }
+        if let place = takers[client.name]?.lastIndex(of: session) { takers[client.name]?.remove(at: place) }
+        if takers[client.name]?.isEmpty == true { takers[client.name] = nil }
         return client
     }
 
