@@ -19,7 +19,6 @@ private struct Counted {
 
     func busiest(_ limit: Int) -> [KeyRates.Row] { Array(keys.busiest(periods).prefix(limit)) }
     var rate: Double { keys.rate(periods) }
-    var rateOfOthers: Double { keys.rateOfOthers(periods) }
     var count: Int { keys.count }
 }
 
@@ -52,7 +51,7 @@ struct KeyRatesTests {
         #expect(rates.rate == 1)
     }
 
-    @Test("up to the limit, keys are counted one by one; all further ones are counted together")
+    @Test("up to the limit, keys are counted one by one; further ones count for the rate of all")
     func limit() {
         var rates = Counted()
         for number in 0..<KeyRates.keysMax { rates.note("k.\(number)", by: "") }
@@ -60,7 +59,6 @@ struct KeyRatesTests {
         rates.note("k.0", by: "")
         rates.endPeriod(seconds: 1)
         #expect(rates.count == KeyRates.keysMax)
-        #expect(rates.rateOfOthers == 3)
         #expect(rates.rate == Double(KeyRates.keysMax + 4))
         #expect(rates.busiest(1).map(\.key) == ["k.0"])
     }
@@ -75,6 +73,5 @@ struct KeyRatesTests {
         #expect(rates.count == 1)
         rates.note("new", by: "")
         #expect(rates.count == 2)
-        #expect(rates.rateOfOthers == 0)
     }
 }

@@ -6,8 +6,6 @@ import PlugboardMemory
 extension MergeDifference {
     /// Longer values are outlined.
     static let scannedBytesMax = 4_096
-    /// The names of an object with more members are paired. As many have room in `SameShapeWalk`.
-    static let scannedMembersMax = 16
 
     /// Adds the patch between two values of the same shape, if they are short and have no escapes. Returns false if
     /// there is none, as `append` does, and nil if `append` has to be asked.
@@ -46,6 +44,7 @@ private struct SameShapeWalk: ~Escapable {
     /// long to find out.
     mutating func appendChanges(_ shift: borrowing ShapeShift, to buffer: inout ByteBuffer) -> Bool? {
         let start = buffer.count
+        // The names of an object with more members are paired.
         var names = InlineArray<16, ByteRange>(repeating: .none)
         var count = 0
         guard scanner.enter() else { return false }

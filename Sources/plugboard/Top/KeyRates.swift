@@ -1,5 +1,5 @@
 // Counts exactly how often each key changed in the last few seconds. Its memory is bounded: if there are too
-// many keys, it forgets keys that no longer change, and counts keys without a place together.
+// many keys, it forgets keys that no longer change. A key without a place counts only for the rate of all.
 
 /// Changes of keys, counted.
 struct KeyRates {
@@ -23,14 +23,13 @@ struct KeyRates {
     }
 
     private var entries: [String: Entry] = [:]
-    private var others = RecentCount()
     /// The changes of all keys together.
     private var all = RecentCount()
 
     /// Counts changes of a key.
     mutating func note(_ key: String, by: String, count: UInt64 = 1) {
         all.note(count)
-        guard entries[key] != nil || entries.count < Self.keysMax else { return others.note(count) }
+        guard entries[key] != nil || entries.count < Self.keysMax else { return }
         entries[key, default: Entry()].count.note(count)
         if !by.isEmpty { entries[key]?.by = by }
     }
@@ -38,7 +37,6 @@ struct KeyRates {
     /// Ends a period. Call it before `RecentPeriods.end`.
     mutating func endPeriod(_ periods: RecentPeriods) {
         all.endPeriod(periods)
-        others.endPeriod(periods)
         for key in entries.keys { entries[key]?.count.endPeriod(periods) }
         // Forgets keys before the table is full, so that new keys find a place.
         if entries.count > Self.keysMax / 4 * 3 { entries = entries.filter { !$0.value.count.isResting } }
@@ -46,9 +44,6 @@ struct KeyRates {
 
     /// Changes per second of all keys.
     func rate(_ periods: RecentPeriods) -> Double { all.rate(periods) }
-
-    /// Changes per second of keys without a place.
-    func rateOfOthers(_ periods: RecentPeriods) -> Double { others.rate(periods) }
 
     /// How many keys are counted.
     var count: Int { entries.count }
