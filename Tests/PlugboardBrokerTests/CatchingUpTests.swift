@@ -164,61 +164,6 @@ struct CatchingUpTests {
         }
     }
 
-    @Test("who is told all and had no room for it reads the gap from the journal, without a repeat")
-    func gap() throws {
-        try withBroker(JournalOptions(sync: .never)) { broker in
-            let (client, writer) = (try broker.client(), try broker.client())
-            _ = try client.ask(#"{"op":"subscribe","key":"k.*","delivery":"all","initial":false}"#)
-            _ = try client.ask("pause 1")
-            let long = String(repeating: "x", count: 40_000)
-            for number in 1...20 { try writer.send(#"publish k.\#(number) "\#(long)""#) }
-            // The room is used up in the middle of a batch.
-            let writes = (1...12).map { #"{"op":"publish","key":"k.b\#($0)","value":"\#(long)"}"# }
-            try writer.send(#"{"op":"batch","writes":[\#(writes.joined(separator: ","))]}"#)
-            for number in 1...30 { try writer.send("publish k.c\(number) \(number)\npublish other 1") }
-            try writer.send("emit k.lost 1\ndelete k.1")
-            try sync(writer)
-            try client.send("resume 1")
-            #expect(try client.line().contains(#""ok":"resume""#))
-            var lines: [String] = []
-            while lines.last?.contains(#""event":"delete""#) != true { lines.append(try client.line()) }
-            let expected =
-                Array(1...20) + Array(repeating: 21, count: 12) + (0..<30).map { 22 + 2 * $0 } + [82]
-            #expect(revisions(lines) == expected)
-            let keys = lines.compactMap { $0.firstMatch(of: #/"key":"k\.(b\d+)"/#).map { String($0.1) } }
-            #expect(keys == (1...12).map { "b\($0)" })
-            // Only the emit is lost.
-            let lagged = lines.filter { $0.contains("lagged") }
-            #expect(lagged.count == 1 && lagged[0].contains(#""dropped":1,"#))
-            _ = try writer.ask("publish k.1 1")
-            #expect(try client.line().contains(#""revision":83,"#))
-        }
-    }
-
-    @Test("a gap that could be told in the middle of a write waits for its end, so that nothing comes twice")
-    func gapWithinWrite() throws {
-        try withBroker(JournalOptions(sync: .never)) { broker in
-            let (client, writer) = (try broker.client(), try broker.client())
-            for key in ["big", "small"] {
-                _ = try client.ask(#"{"op":"subscribe","sub":"\#(key)","key":"\#(key)","delivery":"all"}"#)
-                #expect(try client.line().contains("synced"))
-                _ = try client.ask("pause \(key)")
-            }
-            _ = try client.ask(
-                #"{"op":"subscribe","key":"k","delivery":"all","every":50,"initial":false}"#)
-            // There is no room left for what the third one may not be told yet.
-            let long = String(repeating: "x", count: 40_000)
-            for _ in 0..<30 { try writer.send(#"publish big "\#(long)""#) }
-            for _ in 0..<80 { try writer.send("publish small 1") }
-            try sync(writer)
-            try writer.send((0..<6).map { "publish k \($0)" }.joined(separator: "\n"))
-            try sync(writer)
-            let lines = try (0..<6).map { _ in try client.line() }
-            #expect(revisions(lines) == Array(111...116))
-            _ = try client.ask("sync")
-        }
-    }
-
     @Test("who deleted a key isn't forgotten because somebody reads of an older delete")
     func olderDelete() throws {
         try withBroker(JournalOptions(sync: .never)) { broker in
@@ -249,34 +194,6 @@ struct CatchingUpTests {
             #expect(try client.line().contains(#""ok":"resume""#))
             let line = try client.line()
             #expect(line.contains(#""event":"delete""#) && line.contains(#""by":"new""#), "\(line)")
-        }
-    }
-
-    @Test("a key of the snapshot that had no room before its next write is told once, with the gap")
-    func gapInSnapshot() throws {
-        try withBroker(JournalOptions(sync: .never)) { broker in
-            let (writer, client) = (try broker.client(), try broker.client())
-            let value = "\"" + String(repeating: "x", count: 30_000) + "\""
-            for number in 10..<50 { _ = try writer.ask("publish k.\(number) \(value)") }
-            // This is more than is sent at once. Then another subscription takes up all the room.
-            try client.send(
-                #"{"op":"subscribe","sub":"k","delivery":"all","key":"k.*"}"# + "\npause k\n"
-                    + #"{"op":"subscribe","sub":"big","delivery":"all","key":"big"}"# + "\npause big"
-            )
-            while try !client.line().contains(#""ok":"pause","sub":"big""#) {}
-            for _ in 0..<50 { _ = try writer.ask("emit big \(value)") }
-            _ = try writer.ask("publish k.48 1")
-            _ = try writer.ask("delete k.49")
-            try client.send("resume big")
-            while try !client.line().contains(#""event":"lagged","sub":"big""#) {}
-            _ = try writer.ask("publish k.48 2")
-            _ = try writer.ask("publish k.49 3")
-            try client.send("resume k")
-            let lines = try linesToSynced(client)
-            let told = revisions(lines)
-            #expect(told.suffix(4) == [41, 42, 43, 44], "\(told)")
-            #expect(told == told.sorted() && Set(told).count == told.count, "\(told)")
-            #expect(!lines.contains { $0.contains(#""delete""#) && $0.contains("initial") })
         }
     }
 
