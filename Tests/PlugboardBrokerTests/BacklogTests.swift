@@ -1,3 +1,4 @@
+import PlugboardPosix
 import PlugboardWire
 import TestSupport
 import Testing
@@ -7,7 +8,7 @@ import Testing
 @Suite("Observers that fall behind", .computing)
 struct ConflationTests {
     private let hub = TestHub()
-    private let (observer, writer): (Int, Int)
+    private let (observer, writer): (SessionHandle, SessionHandle)
 
     init() { (observer, writer) = (hub.client(), hub.client()) }
 
@@ -16,41 +17,21 @@ struct ConflationTests {
         _ = hub.read(observer)
     }
 
-    private static func update(_ key: String, _ revision: Int, _ rest: String) -> String {
-        ##"{"event":"update","sub":1,"key":"\##(key)","revision":\##(revision),\##(rest)"##
-    }
-
-    @Test("a line that was too long is answered in its place, and what comes later is whole")
-    func overlong() {
-        subscribe()
-        let refused = #"{"error":"too_long","line":0"#
-        for round in 1...2 {
-            hub.stopReading(observer)
-            hub.send("publish a \(round)", from: writer)
-            hub.send("get a", from: observer)
-            hub.refuseOverlong(from: observer)
-            let lines = hub.read(observer)
-            #expect(lines.map { String($0.prefix(28)) }.dropFirst(2) == [refused], "\(lines)")
-            #expect(lines.first?.hasPrefix(#"{"event":"update""#) == true)
-        }
-        hub.stopReading(observer)
-        hub.send("publish a 3", from: writer)
-        #expect(hub.read(observer) == [Self.update("a", 3, ##""value":3,"by":"#2"}"##)])
-    }
-
     @Test("one that goes is looked at no more, whatever its turn had for it")
     func going() {
         subscribe()
-        #expect(hub.leaveInTurn(observer) == 0)
+        hub.hub.touch(observer)
+        hub.hub.setAside(observer, .slow)
+        hub.hub.forget(observer)
+        let left = hub.hub.touched.count + hub.hub.delivery.dismissed.count
+        #expect(left == 0)
         hub.send("publish a 1", from: writer)
     }
 
     @Test("a client that is to be closed for two reasons is closed once, for the first")
     func once() {
-        let bare = BareHub()
-        let client = bare.client()
-        for reason in [CloseReason.slow, .quota] { bare.hub.setAside(client, reason) }
-        let (count, closeReason) = (bare.hub.delivery.dismissed.count, bare.hub.sessions[client].closeReason)
+        for reason in [CloseReason.slow, .quota] { hub.hub.setAside(observer, reason) }
+        let (count, closeReason) = (hub.hub.delivery.dismissed.count, hub.hub.sessions[observer].closeReason)
         #expect(count == 1 && closeReason == .slow)
     }
 
@@ -63,7 +44,7 @@ struct ConflationTests {
         for key in 1...12 { hub.send("publish k\(key) \(key)", from: writer) }
         let lines = hub.read(observer)
         #expect(hub.waitingBytes(observer) == 0)
-        #expect(!hub.hasCatchup(observer))
+        #expect(hub.hub.sessions[observer].backlog == nil)
         for key in 1...12 {
             let ofKey = lines.filter { $0.contains(#""key":"k\#(key)""#) }
             let isTold = ofKey.last?.contains(#""revision":\#(12 + key),"value":\#(key),"#) == true
@@ -78,18 +59,16 @@ struct ConflationTests {
         arguments: 0...1
     )
     func fullWindow(more: Int) {
-        let bare = BareHub()
-        let (observer, writer) = (bare.client(), bare.client())
-        bare.take(#"{"op":"subscribe","key":"*","every":1000}"#, from: observer)
-        bare.take("emit first 1", from: writer)
-        let subscription = bare.hub.sessions[observer].subscriptions.list[0]
+        hub.take(#"{"op":"subscribe","key":"*","every":1000}"#, from: observer)
+        hub.take("emit first 1", from: writer)
+        let subscription = hub.hub.sessions[observer].subscriptions.list[0]
         for number in 2..<(Limits.windowKeysMax + more) {
-            bare.hub.matching[subscription].backlog?.window?.add(UInt64(number), at: 0)
+            hub.hub.matching[subscription].backlog?.window?.add(UInt64(number), at: 0)
         }
-        bare.take("emit new 1", from: writer)
-        let held = bare.hub.matching[subscription].backlog?.lines.count
-        bare.hub.endWindow(of: subscription)
-        let left = bare.hub.matching[subscription].backlog?.lines.count
+        hub.take("emit new 1", from: writer)
+        let held = hub.hub.matching[subscription].backlog?.lines.count
+        hub.hub.endWindow(of: subscription)
+        let left = hub.hub.matching[subscription].backlog?.lines.count
         #expect(held == more && left == 0)
     }
 
@@ -148,7 +127,8 @@ struct ConflationTests {
         subscribe()
         hub.stopReading(observer)
         hub.send("publish a 1", from: writer)
-        hub.setOwedCount(Limits.owedKeysMax - 1, of: observer)
+        hub.isPretending = true
+        hub.hub.sessions[observer].backlog?.owedCount = Limits.owedKeysMax - 1
         hub.send("publish b 1", from: writer)
         #expect(hub.isOpen(observer))
         hub.send("publish c 1", from: writer)
@@ -172,17 +152,36 @@ struct LateNamesTests {
         let end = #","unacked":[\#(names)]\#(more > 0 ? #","more":true"# : "")}"#
         #expect(hub.read(observer).last?.hasSuffix(end) == true)
     }
+
+    @Test("are told when the time of those before is up, however much these were told: it is no more work")
+    func cost() throws {
+        /// The time that it takes for each of so many keys.
+        func cost(_ keys: Int) throws -> UInt64 {
+            let hub = TestHub()
+            let (first, writer) = (hub.client(), hub.client())
+            hub.send(#"{"op":"subscribe","key":"**","phase":1,"ack":true,"initial":false}"#, from: first)
+            for key in 0..<keys { hub.take("publish k\(key) 1", from: writer) }
+            hub.dropTurn()
+            let start = try ProcessUsage.threadNanoseconds()
+            hub.expireAll(after: 1_001)
+            return (try ProcessUsage.threadNanoseconds() - start) / UInt64(keys)
+        }
+        let (few, many) = (try cost(200), try cost(4_000))
+        #expect(many < 4 * few)
+    }
 }
 
 @Suite("Observers that were away", .computing)
 struct ResumeTests {
     private let hub = TestHub()
-    private let (observer, writer): (Int, Int)
+    private let (observer, writer): (SessionHandle, SessionHandle)
 
     init() { (observer, writer) = (hub.client(), hub.client()) }
 
-    private func write(_ lines: String) {
-        hub.send(lines, from: writer)
+    /// Writes three keys so many times.
+    private func write(_ count: Int) {
+        for number in 1...count { hub.tell("publish k.\(number % 3) 1", from: writer) }
+        _ = hub.read(writer)
     }
 
     private func subscribe(since: Int, _ options: String = "", key: String = "*") -> [String] {
@@ -201,10 +200,7 @@ struct ResumeTests {
     )
     func reach(excess: Int, before: Int) {
         let count = before + excess + History.writesMax
-        let lines = (1...count).map { "publish k.\($0 % 3) 1" }
-        for start in stride(from: 0, to: lines.count, by: 1_000) {
-            write(lines[start..<min(start + 1_000, lines.count)].joined(separator: "\n"))
-        }
+        write(count)
         let told = subscribe(since: before, key: "k.*")
         #expect(told.first == Self.reply(count, resumed: excess == 0))
         #expect(told.count == 5)
@@ -214,12 +210,9 @@ struct ResumeTests {
     @Test("are resumed also where the history goes back to the middle of a batch, or to an emit")
     func reachIntoBatch() {
         let batch = ["k.a", "k.b"].map { #"{"op":"publish","key":"\#($0)","value":1}"# }
-        write(#"{"op":"batch","writes":[\#(batch.joined(separator: ","))]}"#)
-        write("subscribe bell\nemit bell 1")
-        let writes = (1..<History.writesMax).map { "publish k.\($0 % 3) 1" }
-        for start in stride(from: 0, to: writes.count, by: 1_000) {
-            write(writes[start..<min(start + 1_000, writes.count)].joined(separator: "\n"))
-        }
+        hub.send(#"{"op":"batch","writes":[\#(batch.joined(separator: ","))]}"#, from: writer)
+        hub.send("subscribe bell\nemit bell 1", from: writer)
+        write(History.writesMax - 1)
         // Of the two writes and the emit of revision 1, the emit is remembered.
         #expect(subscribe(since: 1, key: "k.*").first == Self.reply(History.writesMax, resumed: true))
         hub.send("unsubscribe 1", from: observer)

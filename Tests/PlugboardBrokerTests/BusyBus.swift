@@ -9,7 +9,7 @@ import Testing
 
 /// A bus with something of everything.
 final class BusyBus {
-    let bare = BareHub()
+    let bare = TestHub()
     var hub: Hub {
         _read { yield bare.hub }
         _modify { yield &bare.hub }
@@ -28,23 +28,22 @@ final class BusyBus {
     let stale: SessionHandle
 
     init() throws {
-        bare.hub.access = Access(owner: 1_000)
         bare.hub.supervision.supervisor = 7
         bare.hub.supervision.sessionOf = { $0 }
         bare.hub.follow(try Policy.read(Self.policy))
         var records = RecordBuffer()
         records.begin(FileHeader(kind: .segment, segment: 1, epoch: "e", revision: 0))
         bare.hub.durability.begin(records)
-        writer = bare.client(PeerIdentity(process: 1, user: 1_000))
-        observer = bare.client(PeerIdentity(process: 2, user: 1_000))
-        slow = bare.client(PeerIdentity(process: 3, user: 1_000))
-        tax = bare.client(PeerIdentity(process: 4, user: 1_000))
-        guest = bare.client(PeerIdentity(process: 5, user: 9))
-        stale = bare.client(PeerIdentity(process: 6, user: 1_000))
+        writer = bare.client(process: 1)
+        observer = bare.client(process: 2)
+        slow = bare.client(process: 3)
+        tax = bare.client(process: 4)
+        guest = bare.client(user: 9, process: 5)
+        stale = bare.client(process: 6)
         bare.forget(stale)
         publishAndObserve()
         fallBehind()
-        callAndServe(supervisor: bare.client(PeerIdentity(process: 7, user: 1_000)))
+        callAndServe(supervisor: bare.client(process: 7))
         bare.take("publish a.plain 4", from: writer)
         endTurn()
     }
@@ -61,7 +60,7 @@ final class BusyBus {
             hub.openOwn(of: session)
             if session != slow, hub.sessions[session].isBehind { hub.settle(session) }
         }
-        bare.endTurn()
+        bare.dropTurn()
     }
 
     private func publishAndObserve() {

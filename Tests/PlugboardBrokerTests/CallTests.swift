@@ -10,18 +10,18 @@ import Testing
 struct CallTests {
     @Test("a call in the turn in which a server is closed goes to the next in line")
     func sparesAtOnce() {
-        let bare = BareHub()
+        let bare = TestHub()
         let (first, spare, caller) = (bare.client(), bare.client(), bare.client())
         for server in [first, spare] {
-            _ = bare.send(#"{"op":"serve","key":"a","spare":true}"#, from: server)
-            _ = bare.send("serve b", from: server)
+            _ = bare.tell(#"{"op":"serve","key":"a","spare":true}"#, from: server)
+            _ = bare.tell("serve b", from: server)
         }
         bare.hub.setAside(first, .slow)
         bare.take("call a", from: caller)
         let told = bare.lines(of: spare)
         #expect(told.count == 2 && told.first == #"{"event":"serving","key":"a"}"#, "\(told)")
         #expect(told.last?.hasPrefix(#"{"event":"call","call":"1","key":"a""#) == true)
-        #expect(bare.send("call b", from: caller).first?.contains("no_provider") == true)
+        #expect(bare.tell("call b", from: caller).first?.contains("no_provider") == true)
     }
 
     @Test("a client in line counts as one that serves, for its limit and its user's list")

@@ -41,19 +41,6 @@ struct ConnectionTests {
         }
     }
 
-    @Test("stopping says so to everyone, removes the socket and returns", arguments: PollerKind.allCases)
-    func stopping(poller: PollerKind) throws {
-        let broker = try TestBroker(poller: poller)
-        let clients = try (0..<5).map { _ in try broker.client() }
-        _ = try clients[0].ask("sync")
-        broker.stop()
-        for client in clients {
-            #expect(try client.line().hasPrefix(#"{"event":"bye","reason":"stopping","#))
-            #expect(try client.lineOrEnd() == nil)
-        }
-        #expect(FileStatus(path: broker.path).kind == .missing)
-    }
-
     @Test("stopping waits no more than a second or so for one that doesn't read")
     func stoppingWithSlowReader() throws {
         let broker = try TestBroker()

@@ -12,15 +12,14 @@ import Testing
 
 @Suite("Durable requests", .computing)
 struct DurableHubTests {
-    private let test = BareHub()
+    private let test = TestHub()
     private let disk = SimulatedDisk()
     private let client: SessionHandle
 
     init() throws {
         try test.keepJournal(on: disk)
-        test.hub.access = Access(owner: 1_000)
         test.hub.supervision.supervisor = 7
-        client = test.client(PeerIdentity(process: 7, user: 1_000))
+        client = test.client(process: 7)
     }
 
     private func batch(_ id: Int, _ writes: String = "") -> String {
@@ -34,7 +33,7 @@ struct DurableHubTests {
         for _ in 0..<3 {
             try test.hub.keepRecords()
             answers += test.lines(of: client)
-            test.endTurn()
+            test.dropTurn()
         }
         return answers
     }
@@ -48,7 +47,7 @@ struct DurableHubTests {
     func passed(alone: Bool) throws {
         let own = #"{"op":"publish","key":"$broker.plugins.x","value":{"name":"x"},"while":"connected"}"#
         let writes = alone ? own : #"\#(own),{"op":"publish","key":"a","value":1}"#
-        test.send(batch(1, writes), from: client)
+        test.tell(batch(1, writes), from: client)
         _ = try keep()
         var records = RecordBuffer(clock: { 1 })
         var keys: [String] = []
@@ -62,16 +61,16 @@ struct DurableHubTests {
 
     @Test("what writes nothing waits for what came before, and only for that", arguments: ["", emit])
     func nothing(writes: String) throws {
-        #expect(test.send(batch(1, writes), from: client) == [#"{"ok":"batch","id":1,"revision":0}"#])
-        test.send(#"{"op":"publish","key":"a","value":1}"#, from: client)
-        #expect(test.send(batch(2, writes), from: client).isEmpty)
-        #expect(test.send(batch(3, writes), from: client).isEmpty)
+        #expect(test.tell(batch(1, writes), from: client) == [#"{"ok":"batch","id":1,"revision":0}"#])
+        test.tell(#"{"op":"publish","key":"a","value":1}"#, from: client)
+        #expect(test.tell(batch(2, writes), from: client).isEmpty)
+        #expect(test.tell(batch(3, writes), from: client).isEmpty)
         let syncs = disk.kinds.count { $0 == "sync" }
         #expect(
             try keep() == [#"{"ok":"batch","id":2,"revision":1}"#, #"{"ok":"batch","id":3,"revision":1}"#]
         )
         #expect(disk.kinds.count { $0 == "sync" } > syncs)
-        #expect(test.send(batch(4, writes), from: client) == [#"{"ok":"batch","id":4,"revision":1}"#])
+        #expect(test.tell(batch(4, writes), from: client) == [#"{"ok":"batch","id":4,"revision":1}"#])
         #expect(test.hub.sessions[client].awaitedWrites == 0)
         #expect(test.brokenInvariant() == nil)
     }
@@ -88,9 +87,9 @@ struct DurableHubTests {
         // The limit is of those that wait.
         for id in 1...Limits.durablesMax { test.take(batch(id), from: client) }
         #expect(test.lines(of: client).isEmpty)
-        #expect(test.send(batch(0), from: client).first?.contains(#""error":"limit""#) == true)
+        #expect(test.tell(batch(0), from: client).first?.contains(#""error":"limit""#) == true)
         #expect(try keep().count == Limits.durablesMax)
-        #expect(test.send(batch(0), from: client) == [#"{"ok":"batch","id":0,"revision":1}"#])
+        #expect(test.tell(batch(0), from: client) == [#"{"ok":"batch","id":0,"revision":1}"#])
     }
 
     @Test("a write of a key that isn't kept is answered, too")
@@ -100,10 +99,10 @@ struct DurableHubTests {
             let line =
                 #"{"op":"publish","id":\#(id),"key":"$broker.plugins.lamp","value":\#(report),"#
                 + #""while":"connected","durable":true}"#
-            #expect(test.send(line, from: client).isEmpty)
+            #expect(test.tell(line, from: client).isEmpty)
             #expect(try keep() == [#"{"ok":"publish","id":\#(id),"revision":\#(id)}"#])
         }
-        #expect(test.send(batch(3), from: client) == [#"{"ok":"batch","id":3,"revision":2}"#])
+        #expect(test.tell(batch(3), from: client) == [#"{"ok":"batch","id":3,"revision":2}"#])
     }
 
     @Test("goodbye waits for them, and is the last answer", arguments: ["", emit])
@@ -200,7 +199,7 @@ struct DurableRepliesTests {
 /// know after it was killed.
 @Suite("while the disk is full", .someAtATime)
 struct FullDiskTests {
-    private let test = BareHub()
+    private let test = TestHub()
     private let disk = SimulatedDisk()
 
     init() throws {
@@ -211,7 +210,7 @@ struct FullDiskTests {
     /// Ends a turn. Returns whether everything was written.
     private func endTurn() throws -> Bool {
         _ = try test.hub.durability.write(revision: test.hub.revision)
-        test.endTurn()
+        test.dropTurn()
         return test.hub.durability.isWritten
     }
 
@@ -222,7 +221,7 @@ struct FullDiskTests {
             number += 1
             let line =
                 #"{"op":"publish","id":1,"key":"fill.\#(number)","value":"\#(String(repeating: "x", count: size))"}"#
-            if test.send(line, from: client).contains(where: { $0.contains("storage") }) { size /= 2 }
+            if test.tell(line, from: client).contains(where: { $0.contains("storage") }) { size /= 2 }
             #expect(try endTurn())
         }
         // From here on there is only the room that is reserved.
@@ -246,7 +245,7 @@ struct FullDiskTests {
     func ownKeys() throws {
         let client = test.client()
         try fill(client)
-        for _ in 0..<2_000 { #expect(test.send("get $broker.clients.1", from: client).count == 1) }
+        for _ in 0..<2_000 { #expect(test.tell("get $broker.clients.1", from: client).count == 1) }
         let isWritten = try endTurn()
         #expect(isWritten)
     }
@@ -255,7 +254,7 @@ struct FullDiskTests {
     func longRecords() throws {
         let client = test.client()
         try fill(client)
-        test.send(#"{"op":"hello","name":"\#(String(repeating: "\\\"", count: 64))"}"#, from: client)
+        test.tell(#"{"op":"hello","name":"\#(String(repeating: "\\\"", count: 64))"}"#, from: client)
         let writes = (0..<1_000).map {
             #"{"op":"publish","key":"k\#($0)","value":1,"ttl":1000000,"while":"connected"}"#
         }
@@ -263,7 +262,7 @@ struct FullDiskTests {
         for room in stride(from: 100_000, through: 900_000, by: 25_000) {
             disk.capacity = disk.occupied + room
             let batch = #"{"op":"batch","id":1,"writes":[\#(writes.joined(separator: ","))]}"#
-            answers.insert(test.send(batch, from: client).contains { $0.contains(#""ok""#) })
+            answers.insert(test.tell(batch, from: client).contains { $0.contains(#""ok""#) })
             let isWritten = try endTurn()
             #expect(isWritten, "\(room)")
         }
@@ -279,7 +278,7 @@ struct FullDiskTests {
             let tests = try FullDiskTests()
             let (disk, client) = (tests.disk, tests.test.client())
             func isRefused() -> Bool {
-                tests.test.send(line, from: client).contains { $0.contains("storage") }
+                tests.test.tell(line, from: client).contains { $0.contains("storage") }
             }
             #expect(!isRefused())
             let operation = disk.operations + number
@@ -299,9 +298,9 @@ struct FullDiskTests {
     )
     func ends(bound: String) throws {
         let (writing, filling, observer) = (test.client(), test.client(), test.client())
-        test.send("subscribe bound.**", from: observer)
+        test.tell("subscribe bound.**", from: observer)
         for number in 0..<3_000 {
-            test.send(#"{"op":"publish","key":"bound.\#(number)","value":1,\#(bound)}"#, from: writing)
+            test.tell(#"{"op":"publish","key":"bound.\#(number)","value":1,\#(bound)}"#, from: writing)
             _ = test.lines(of: observer)
             #expect(try endTurn())
         }

@@ -147,7 +147,7 @@ struct HandleTests {
     }
 
     private static func useStaleHandle(of kind: Kind) {
-        let bare = BareHub()
+        let bare = TestHub()
         let session = bare.client()
         switch kind {
         case .session:

@@ -12,12 +12,11 @@ import Testing
 
 /// A hub on a simulated disk.
 private final class KeptHub {
-    let bare = BareHub()
+    let bare: TestHub
     private let time: TimeSource
 
     init(_ disk: SimulatedDisk, _ time: TimeSource, boot: String = "first") throws {
-        self.time = time
-        bare.hub = Hub(time: time)
+        (self.time, bare) = (time, TestHub(time: time))
         bare.hub.deadlines.boot = boot
         bare.hub.keyspace.beginLoading()
         var authors = RestoredAuthors()
@@ -40,15 +39,14 @@ private final class KeptHub {
     /// Ends a turn. Its writes are in the journal.
     func endTurn() throws {
         _ = try bare.hub.durability.write(revision: bare.hub.revision)
-        bare.endTurn()
+        bare.dropTurn()
     }
 
     func close() throws { try bare.hub.durability.close(revision: bare.hub.revision) }
 
     /// The hub of the next broker in this process, by the files without names.
-    func successor(boot: String = "first") throws -> BareHub {
-        let next = BareHub()
-        next.hub = Hub(time: time)
+    func successor(boot: String = "first") throws -> TestHub {
+        let next = TestHub(time: time)
         next.hub.deadlines.boot = boot
         try next.hub.goOn(with: try bare.hub.carry(time))
         return next
@@ -60,19 +58,19 @@ struct HandoverTests {
     private static let keys = (0..<8).map { "k.\($0)" }
 
     /// All that a client can find out.
-    private func all(of bare: BareHub) -> [String] {
-        bare.endTurn()
+    private func all(of bare: TestHub) -> [String] {
+        bare.dropTurn()
         let client = bare.client()
         var lines = ["revision \(bare.hub.revision)"]
         for key in Self.keys {
-            lines += bare.send("get \(key)", from: client)
-            lines += bare.send("why \(key)", from: client)
+            lines += bare.tell("get \(key)", from: client)
+            lines += bare.tell("why \(key)", from: client)
         }
         for since in 0...bare.hub.revision {
-            lines += bare.send(
+            lines += bare.tell(
                 #"{"op":"subscribe","sub":"s","key":"**","since":\#(since),"when":true}"#, from: client)
-            lines += bare.send(#"{"op":"unsubscribe","sub":"s"}"#, from: client)
-            bare.endTurn()
+            lines += bare.tell(#"{"op":"unsubscribe","sub":"s"}"#, from: client)
+            bare.dropTurn()
         }
         return lines
     }
@@ -97,7 +95,7 @@ struct HandoverTests {
                     + #"{"op":"publish","key":"k.1","value":{"n":1}}]}"#
             default: publish("")
             }
-        kept.bare.send(line, from: clients[place])
+        kept.bare.tell(line, from: clients[place])
         if random.oneIn(12) {
             kept.bare.forget(clients[place])
             clients[place] = kept.bare.client()
@@ -111,11 +109,10 @@ struct HandoverTests {
         let (clock, disk) = (SimulatedTime(), SimulatedDisk())
         let kept = try KeptHub(disk, TimeSource(clock))
         let hello = #"{"op":"hello","name":"cart","grace":1000}"#
-        let owner = PeerIdentity(process: 1, user: kept.bare.hub.access.owner)
-        let (cart, other) = (kept.bare.client(owner), kept.bare.client(owner))
-        kept.bare.send(hello, from: cart)
+        let (cart, other) = (kept.bare.client(), kept.bare.client())
+        kept.bare.tell(hello, from: cart)
         for (key, client) in [("a", cart), ("b", other)] {
-            kept.bare.send(#"{"op":"publish","key":"\#(key)","value":1,"while":"connected"}"#, from: client)
+            kept.bare.tell(#"{"op":"publish","key":"\#(key)","value":1,"while":"connected"}"#, from: client)
         }
         try kept.endTurn()
         kept.bare.hub.keyspace.close()
@@ -123,15 +120,15 @@ struct HandoverTests {
         try kept.close()
         let bare = try next ?? KeptHub(disk, TimeSource(clock)).bare
         let end = TimeSource(clock).nanoseconds() + 1_000_000_000
-        let asker = bare.client(owner)
+        let asker = bare.client()
         let value =
             ##"{"ok":"get","key":"a","revision":1,"value":1,"by":"cart","when":"2026-01-01T00:00:01Z","live":false,"##
-        #expect(bare.send("get a", from: asker) == [value + ##""while":"connected","grace":1000}"##])
-        #expect(bare.send("get b", from: asker).first?.contains("not_found") == true)
+        #expect(bare.tell("get a", from: asker) == [value + ##""while":"connected","grace":1000}"##])
+        #expect(bare.tell("get b", from: asker).first?.contains("not_found") == true)
         bare.hub.expire(now: end - 1)
-        #expect(bare.send(hello, from: bare.client(owner)).first?.contains(#""resumed":true"#) == true)
+        #expect(bare.tell(hello, from: bare.client()).first?.contains(#""resumed":true"#) == true)
         bare.hub.expire(now: end)
-        #expect(bare.send("get a", from: asker) == [value + ##""while":"connected"}"##])
+        #expect(bare.tell("get a", from: asker) == [value + ##""while":"connected"}"##])
         try bare.hub.checkInvariants()
     }
 
@@ -141,10 +138,10 @@ struct HandoverTests {
         let (clock, disk) = (SimulatedTime(), SimulatedDisk())
         let kept = try KeptHub(disk, TimeSource(clock))
         let observer = kept.bare.client()
-        kept.bare.send("subscribe **", from: observer)
+        kept.bare.tell("subscribe **", from: observer)
         var clients = (0..<3).map { _ in kept.bare.client() }
-        kept.bare.send("hello till", from: clients[0])
-        kept.bare.send(#"{"op":"hello","name":"cart","grace":3600000}"#, from: clients[1])
+        kept.bare.tell("hello till", from: clients[0])
+        kept.bare.tell(#"{"op":"hello","name":"cart","grace":3600000}"#, from: clients[1])
         for _ in 0..<60 {
             step(kept, &clients, &random)
             if random.oneIn(3) { try kept.endTurn() }
@@ -169,7 +166,7 @@ struct HandoverTests {
     private func left(setBack: UInt64, boot: String, isCarried: Bool) throws -> UInt64? {
         let (clock, disk) = (SimulatedTime(), SimulatedDisk())
         let kept = try KeptHub(disk, TimeSource(clock))
-        kept.bare.send(#"{"op":"publish","key":"k","value":1,"ttl":10000}"#, from: kept.bare.client())
+        kept.bare.tell(#"{"op":"publish","key":"k","value":1,"ttl":10000}"#, from: kept.bare.client())
         try kept.endTurn()
         clock.advance(nanoseconds: 4_000_000_000)
         if !isCarried { try kept.close() }

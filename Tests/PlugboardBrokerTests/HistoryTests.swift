@@ -7,7 +7,7 @@ import Testing
 
 @Suite("the history of writes", .computing)
 struct HistoryTests {
-    private let test = BareHub()
+    private let test = TestHub()
 
     private func key(_ entry: History.Entry) -> String {
         test.hub.keyspace.keyText(of: entry.observable)
@@ -16,8 +16,8 @@ struct HistoryTests {
     @Test("what was deleted is kept until the ring has passed it, and then let go of")
     func letsGo() {
         let (client, visitor) = (test.client(), test.client())
-        test.send(#"{"op":"publish","key":"gone","value":1}"#, from: visitor)
-        test.send(#"{"op":"delete","key":"gone"}"#, from: visitor)
+        test.tell(#"{"op":"publish","key":"gone","value":1}"#, from: visitor)
+        test.tell(#"{"op":"delete","key":"gone"}"#, from: visitor)
         test.forget(visitor)
         #expect(test.hub.keyspace.observableCount == 1)
         writeX(History.writesMax - 2, client)
@@ -32,15 +32,15 @@ struct HistoryTests {
     func comesBack() {
         let client = test.client()
         for round in 0..<3 {
-            test.send(#"{"op":"publish","key":"k","value":\#(round)}"#, from: client)
+            test.tell(#"{"op":"publish","key":"k","value":\#(round)}"#, from: client)
             writeX(History.writesMax / 2, client)
-            test.send(#"{"op":"delete","key":"k"}"#, from: client)
+            test.tell(#"{"op":"delete","key":"k"}"#, from: client)
             writeX(round * 30_000, client)
         }
-        test.send(#"{"op":"publish","key":"k","value":9}"#, from: client)
+        test.tell(#"{"op":"publish","key":"k","value":9}"#, from: client)
         writeX(2 * History.writesMax, client)
         #expect(test.hub.keyspace.observableCount == 2)
-        let got = test.send("get k", from: client)
+        let got = test.tell("get k", from: client)
         #expect(got.first?.contains(#""value":9"#) == true)
     }
 
@@ -50,9 +50,9 @@ struct HistoryTests {
         for number in 0..<History.writesMax * 3 / 2 {
             test.take(#"{"op":"publish","key":"k.\#(number)","value":1}"#, from: client)
             test.take(#"{"op":"delete","key":"k.\#(number)"}"#, from: client)
-            if number % 100 == 0 { test.endTurn() }
+            if number % 100 == 0 { test.dropTurn() }
         }
-        test.endTurn()
+        test.dropTurn()
         let count = test.hub.keyspace.observableCount
         #expect(count <= 3 * History.writesMax)
         let oldest = key(test.hub.keyspace.history[test.hub.keyspace.history.oldest])
@@ -62,20 +62,20 @@ struct HistoryTests {
     @Test("the entries of a revision are found, wherever batches and emits stand between")
     func findsRevisions() {
         let client = test.client()
-        test.send("subscribe bell", from: client)
+        test.tell("subscribe bell", from: client)
         var expected: [UInt64: UInt64] = [:]
         for round in 0..<30_000 {
             switch round % 7 {
             case 0:
-                test.send(
+                test.tell(
                     #"{"op":"batch","writes":[{"op":"publish","key":"a","value":1},{"op":"publish","key":"b","value":1},{"op":"emit","key":"bell","value":1}]}"#,
                     from: client
                 )
-            case 3: test.send(#"{"op":"emit","key":"bell","value":1}"#, from: client)
+            case 3: test.tell(#"{"op":"emit","key":"bell","value":1}"#, from: client)
             default: writeX(1, client)
             }
             expected[test.hub.revision] = test.hub.keyspace.history.count - 1
-            test.endTurn()
+            test.dropTurn()
         }
         let (count, oldest) = (test.hub.keyspace.history.count, test.hub.keyspace.history.oldest)
         #expect(oldest == 0)
@@ -104,7 +104,7 @@ struct HistoryTests {
         let client = test.client()
         for (count, most) in [(100, History.sharedMax), (3, 3)] {
             let writes = (0..<count).map { #"{"op":"publish","key":"k\#($0)","value":1}"# }
-            test.send(#"{"op":"batch","writes":[\#(writes.joined(separator: ","))]}"#, from: client)
+            test.tell(#"{"op":"batch","writes":[\#(writes.joined(separator: ","))]}"#, from: client)
             let last = test.hub.keyspace.history.count - 1
             #expect(Array(test.hub.keyspace.history.shared(with: last)) == (0..<most).map { last - $0 })
         }
@@ -114,7 +114,7 @@ struct HistoryTests {
     private func writeX(_ count: Int, _ client: SessionHandle) {
         for _ in 0..<count {
             test.take(#"{"op":"publish","key":"x","value":1}"#, from: client)
-            if test.hub.keyspace.history.count % 16 == 0 { test.endTurn() }
+            if test.hub.keyspace.history.count % 16 == 0 { test.dropTurn() }
         }
     }
 }
@@ -180,20 +180,20 @@ struct OriginTests {
 
     @Test("one origin of many keys is kept once, and forgotten with the last of them")
     func shared() {
-        let test = BareHub()
+        let test = TestHub()
         let (client, other) = (test.client(), test.client())
-        for number in 0..<100 { test.send(publish("k\(number)", "cart@hostB"), from: client) }
+        for number in 0..<100 { test.tell(publish("k\(number)", "cart@hostB"), from: client) }
         #expect(test.hub.keyspace.authors.elsewhere.count == 1)
-        test.send(publish("k0", "cart@hostB"), from: other)
-        test.send(publish("k1", "till@hostB"), from: client)
-        test.endTurn()
+        test.tell(publish("k0", "cart@hostB"), from: other)
+        test.tell(publish("k1", "till@hostB"), from: client)
+        test.dropTurn()
         #expect(test.hub.keyspace.authors.elsewhere.count == 3)
         #expect(throws: Never.self) { try test.hub.checkInvariants() }
-        for number in 0..<100 { test.send("publish k\(number) 2", from: client) }
+        for number in 0..<100 { test.tell("publish k\(number) 2", from: client) }
         // The history remembers them for two generations of writes.
         for _ in 0..<4 {
             for _ in 0..<History.writesMax { test.take("publish k 3", from: client) }
-            test.endTurn()
+            test.dropTurn()
         }
         #expect(test.hub.keyspace.authors.elsewhere.count == 0)
         #expect(throws: Never.self) { try test.hub.checkInvariants() }
@@ -201,14 +201,14 @@ struct OriginTests {
 
     @Test("an emit that nobody hears, and a delete, leave nothing behind that isn't remembered")
     func unheard() {
-        let test = BareHub()
+        let test = TestHub()
         let client = test.client()
-        test.send(#"{"op":"emit","key":"bell","value":1,"origin":"x"}"#, from: client)
+        test.tell(#"{"op":"emit","key":"bell","value":1,"origin":"x"}"#, from: client)
         #expect(test.hub.keyspace.authors.elsewhere.count == 0)
-        test.send("publish a 1", from: client)
-        test.send(#"{"op":"delete","key":"a","origin":"x"}"#, from: client)
-        #expect(test.send("why a", from: client)[0].contains(##""by":"#1","origin":"x","when""##))
-        test.endTurn()
+        test.tell("publish a 1", from: client)
+        test.tell(#"{"op":"delete","key":"a","origin":"x"}"#, from: client)
+        #expect(test.tell("why a", from: client)[0].contains(##""by":"#1","origin":"x","when""##))
+        test.dropTurn()
         #expect(throws: Never.self) { try test.hub.checkInvariants() }
     }
 }

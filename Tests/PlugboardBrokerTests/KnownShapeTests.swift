@@ -28,9 +28,9 @@ struct KnownShapeTests {
     /// A hub with an observer for each of some filters.
     private final class Crowd {
         let hub = TestHub()
-        let writer: Int
+        let writer: SessionHandle
         /// By the numbers of their filters.
-        private(set) var observers: [Int: Int] = [:]
+        private(set) var observers: [Int: SessionHandle] = [:]
 
         init(_ filters: some Sequence<Int>) {
             writer = hub.client()
@@ -45,7 +45,7 @@ struct KnownShapeTests {
         func told(_ filter: Int) -> [String] { observers[filter].map(hub.read) ?? [] }
 
         /// How much filters have cost.
-        var steps: UInt64 { hub.filterSteps }
+        var steps: UInt64 { hub.hub.delivery.judge.steps }
     }
 
     /// A random value. Most have the same shape.
@@ -83,7 +83,7 @@ struct KnownShapeTests {
             let line = write(keys, &random)
             let stopping = step % 40 == 10 ? random.below(Self.filters.count) : nil
             for crowd in [knowing, forgetting] + alone {
-                if crowd === forgetting { crowd.hub.forgetShapes() }
+                if crowd === forgetting { crowd.hub.hub.delivery.judge.shapes.removeAll() }
                 if let observer = stopping.flatMap({ crowd.observers[$0] }) {
                     crowd.hub.stopReading(observer)
                 }
@@ -102,14 +102,14 @@ struct KnownShapeTests {
 
     @Test("a wrong verdict or a wrong place of the present value is found between two turns")
     func mistakes() throws {
-        let hub = BareHub()
+        let hub = TestHub()
         let (client, observer) = (hub.client(), hub.client())
         hub.take(#"{"op":"subscribe","key":"k","where":{"/price":{"<":50}}}"#, from: observer)
         for price in [10, 20, 30] {
             hub.take(#"publish k {"name":"some text","price":\#(price),"n":1000}"#, from: client)
         }
         for session in hub.hub.delivery.dirty.all { hub.hub.openOwn(of: session) }
-        hub.endTurn()
+        hub.dropTurn()
         var found: KnownShape?
         hub.hub.delivery.judge.shapes.forEach { found = $0 }
         let known = try #require(found)
@@ -143,7 +143,7 @@ struct KnownShapeTests {
         for number in 10..<14 {
             hub.send(#"publish k {"text":"\#(text)","n":\#(number)}"#, from: writer)
             _ = hub.read(observer)
-            steps.append(hub.filterSteps)
+            steps.append(hub.hub.delivery.judge.steps)
         }
         #expect(steps[3] - steps[2] == UInt64(Filter.stepsMin + (pointer == "/n" ? 0 : 160_002 / 16)))
     }

@@ -11,7 +11,7 @@ struct LaneTests {
     private let hub = TestHub()
 
     /// A reader and its twin.
-    private func pair(_ pattern: String) -> [Int] {
+    private func pair(_ pattern: String) -> [SessionHandle] {
         ([1, 7] as [Int32]).map { process in
             let client = hub.client(process: process)
             hub.send(#"{"op":"subscribe","key":"\#(pattern)","initial":false}"#, from: client)
@@ -20,10 +20,11 @@ struct LaneTests {
         }
     }
 
-    private func state(_ client: Int, asking asker: Int) -> Substring? {
+    private func state(_ client: SessionHandle, asking asker: SessionHandle) -> Substring? {
+        let number = hub.hub.sessions[client].client
         hub.send("who a.1", from: asker)
         let reply = hub.read(asker).last ?? ""
-        let own = reply.split(separator: #"{"client":"#).first { $0.hasPrefix("\(client + 1),") }
+        let own = reply.split(separator: #"{"client":"#).first { $0.hasPrefix("\(number),") }
         return own.flatMap { $0.split(separator: #""state""#).last?.prefix { $0 != "}" } }
     }
 
@@ -54,7 +55,7 @@ struct LaneTests {
             case 20: line = "unsubscribe 1"
             case 21 where value % 2 == 0: hub.expireAll(after: UInt64(value) * 2_000)
             case 21:
-                hub.send(#"{"op":"ack","sub":1,"revision":\#(hub.revision)}"#, from: acknowledging)
+                hub.send(#"{"op":"ack","sub":1,"revision":\#(hub.hub.revision)}"#, from: acknowledging)
                 _ = hub.read(acknowledging)
             case 22...25:
                 // What comes from now on is owed, until they are chosen again.
@@ -126,7 +127,7 @@ struct LaneTests {
         #expect(hub.keyCount == before)
     }
 
-    private func pause(_ reader: Int) {
+    private func pause(_ reader: SessionHandle) {
         hub.send("pause 1", from: reader)
         _ = hub.read(reader)
     }
@@ -155,9 +156,9 @@ struct LaneTests {
         let readers = (0..<6).map { _ in pair("**")[0] }
         for reader in readers { _ = hub.read(reader) }
         pause(readers[0])
-        for (reader, next) in zip(readers, readers.dropFirst()) {
+        for (number, (reader, next)) in zip(readers, readers.dropFirst()).enumerated() {
             for key in 0..<500 {
-                hub.send("publish k.\(reader).\(key) 1\ndelete k.\(reader).\(key)", from: writer)
+                hub.send("publish k.\(number).\(key) 1\ndelete k.\(number).\(key)", from: writer)
             }
             pause(next)
             hub.send("resume 1", from: reader)
@@ -171,12 +172,12 @@ struct LaneTests {
 
     @Test("a wrong count of what one of them is owed or was told is found")
     func mistake() {
-        let bare = BareHub()
+        let bare = TestHub()
         let (reader, writer) = (bare.client(), bare.client())
         for line in [#"{"op":"subscribe","key":"**"}"#, "pause 1"] { bare.take(line, from: reader) }
         bare.take("publish a 1", from: writer)
         for session in bare.hub.delivery.dirty.all { bare.hub.openOwn(of: session) }
-        bare.endTurn()
+        bare.dropTurn()
         let subscription = bare.hub.sessions[reader].subscriptions.list[0]
         let isSharing = bare.hub.matching[subscription].isSharing
         #expect(isSharing && bare.brokenInvariant() == nil)

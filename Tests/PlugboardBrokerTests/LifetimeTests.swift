@@ -16,9 +16,9 @@ struct LifetimeHubTests {
 
     @Test("a time of any length is handed over and restored as it is")
     func longestRestored() throws {
-        let test = BareHub()
+        let test = TestHub(time: .system)
         let client = test.client()
-        test.send(publish("a", #","ttl":9007199254740991"#), from: client)
+        test.tell(publish("a", #","ttl":9007199254740991"#), from: client)
         var expires: [UInt64] = []
         let now = WallClock.millisecondsSince1970()
         CarriedValues(.system).forEach(in: test.hub.keyspace, test.hub.deadlines) {
@@ -31,13 +31,14 @@ struct LifetimeHubTests {
             #"{"event":"update","key":"k","revision":7,"value":1,"by":"a","#
             + #""expires":\#(end),"when":\#(now)}"#
         let bytes = Array(line.utf8)
-        let other = BareHub()
+        let other = TestHub(time: .system)
+        other.isPretending = true
         var authors = RestoredAuthors()
         other.hub.keyspace.beginLoading()
         if let record = RecordLine(bytes.span) { other.hub.restore(record, bytes.span, &authors) }
         other.hub.endRestoring(authors, lastRecord: now)
         try other.hub.endRestoring(snapshotRevision: 0)
-        let reply = other.send("get k", from: other.client()).first
+        let reply = other.tell("get k", from: other.client()).first
         let left = reply?.firstMatch(of: #/"ttl":(\d+)/#).flatMap { UInt64($0.output.1) } ?? 0
         #expect(isEnd(now + left), "\(left)")
     }
@@ -57,7 +58,7 @@ struct LifetimeHubTests {
         #expect(hub.keyCount == 27)
         hub.send(publish("k2.\(some + 8)"), from: observer)
         hub.expireAll(after: 0)
-        #expect(hub.keyCount == 1 && hub.deadlineCount == 0)
+        #expect(hub.keyCount == 1 && hub.hub.deadlines.count == 0)
         let told = hub.read(observer).filter { $0.contains(#""reason":"disconnected""#) }
         let keys = told.compactMap { $0.firstMatch(of: #/"key":"(k\d\.\d+)"/#).map { String($0.output.1) } }
         let all = (0..<3).flatMap { number in (0..<some + 9).map { "k\(number).\($0)" } }
@@ -90,7 +91,7 @@ struct LifetimeHubTests {
 @Suite("Graces", .computing)
 struct GraceTests {
     private let hub = TestHub()
-    private let observer: Int
+    private let observer: SessionHandle
 
     init() {
         observer = hub.client()
@@ -99,18 +100,19 @@ struct GraceTests {
     }
 
     /// A client with a name and a grace.
-    private func program(_ name: String, _ grace: Int = 1_000, user: UInt32 = TestHub.owner) -> Int {
+    private func program(_ name: String, _ grace: Int = 1_000, user: UInt32 = TestHub.owner) -> SessionHandle
+    {
         let client = hub.client(user: user)
         hub.send(#"{"op":"hello","name":"\#(name)","grace":\#(grace)}"#, from: client)
         return client
     }
 
-    private func bind(_ key: String, to client: Int) {
+    private func bind(_ key: String, to client: SessionHandle) {
         hub.send(#"{"op":"publish","key":"\#(key)","value":1,"while":"connected"}"#, from: client)
         _ = hub.read(observer)
     }
 
-    private func isResumed(_ client: Int) -> Bool {
+    private func isResumed(_ client: SessionHandle) -> Bool {
         hub.read(client).last?.contains(#""resumed":true"#) == true
     }
 
@@ -124,15 +126,19 @@ struct GraceTests {
 
     @Test("a program that comes back again and again leaves only what is still bound")
     func restless() {
-        bind("first", to: program("restless"))
+        let first = program("restless")
+        bind("first", to: first)
         for _ in 0..<100 {
             let client = program("restless")
             bind("a", to: client)
             hub.leave(client)
         }
-        #expect(hub.leases <= 4)
+        #expect(hub.hub.keyspace.lifetimes.leases.count <= 4)
         hub.expireAll(after: 10_000)
-        #expect(Set(news) == ["delete a"])
+        #expect(news == [])
+        hub.leave(first)
+        hub.expireAll(after: 20_000)
+        #expect(Set(news) == ["delete first", "delete a"])
     }
 
     @Test("however often a program has come back and left something bound, it is no more work than at first")
@@ -149,10 +155,10 @@ struct GraceTests {
         // The least of many, since others use the machine. The very first one has left nothing.
         let (first, last) = (costs[1..<200].min() ?? 0, costs.suffix(200).min() ?? 0)
         #expect(last < 4 * first, "\(first) ns at first, \(last) ns at last")
-        #expect(hub.boundCount == 3_000)
+        #expect(hub.hub.keyspace.lifetimes.count == 3_000)
         hub.leave(newest)
         for millisecond in 0..<100 { hub.expireAll(after: 1_000 + UInt64(millisecond)) }
-        #expect(hub.boundCount == 0 && hub.leases == 0)
+        #expect(hub.hub.keyspace.lifetimes.count == 0 && hub.hub.keyspace.lifetimes.leases.count == 0)
     }
 
     @Test("for so many programs is waited and for no more, and then one that comes back makes room")
@@ -208,27 +214,11 @@ struct LifetimeTests {
         }
     }
 
-    @Test("the broker's own goodbye is an end as well: the will is done, keys go")
-    func dismissed() throws {
-        let broker = try TestBroker()
-        let reader = try observer(broker)
-        let writer = try broker.client()
-        _ = try writer.ask(publish("on", #""while":"connected""#))
-        _ = try writer.ask(#"will publish state "lost""#)
-        let tooLong = [UInt8](repeating: UInt8(ascii: "x"), count: Limits.lineBytesMax + 1) + [0x0A]
-        for _ in 0...Limits.overlongLinesMax { try writer.send(bytes: tooLong) }
-        for _ in 0...Limits.overlongLinesMax { _ = try writer.line() }
-        #expect(try writer.line().hasPrefix(#"{"event":"bye","reason":"too_long""#))
-        #expect(try reader.line().contains(#""key":"on","revision":1"#))
-        #expect(try reader.line().hasSuffix(##""revision":2,"value":"lost","by":"#2","reason":"will"}"##))
-        #expect(try reader.line().hasSuffix(##""revision":3,"old":1,"by":"#2","reason":"disconnected"}"##))
-        #expect(try writer.lineOrEnd() == nil)
-        #expect(try reader.untimed("get state").contains(#""reason":"will","live":false}"#))
-    }
-
-    @Test("a broker that stops makes no last writes for its clients")
-    func stopping() throws {
-        let broker = try TestBroker()
+    @Test(
+        "a broker that stops says so to all clients, and makes no last writes for them",
+        arguments: PollerKind.allCases)
+    func stopping(poller: PollerKind) throws {
+        let broker = try TestBroker(poller: poller)
         // The first that is sent away is the writer, so the reader is still there.
         let writer = try broker.client()
         let reader = try observer(broker)

@@ -89,10 +89,10 @@ struct HeldPartTests {
 
     @Test("and many short ones together: the first client copies them, the others share one copy")
     func sharedRun() {
-        let bare = BareHub()
+        let bare = TestHub()
         let writer = bare.client()
         let observers = (0..<3).map { _ in bare.client() }
-        for observer in observers { bare.send("subscribe **", from: observer) }
+        for observer in observers { bare.tell("subscribe **", from: observer) }
         let starts: [Int] = (1...2).map { turn in
             for number in 1...200 { bare.take("publish k\(number) 123456789\(turn)", from: writer) }
             for observer in observers { bare.hub.openOwn(of: observer) }
@@ -110,10 +110,10 @@ struct HeldPartTests {
 
     @Test("whichever client had been sent least when it had to wait")
     func sharedFromEarlier() {
-        let bare = BareHub()
+        let bare = TestHub()
         let writer = bare.client()
         let observers = (0..<4).map { _ in bare.client() }
-        for observer in observers { bare.send("subscribe **", from: observer) }
+        for observer in observers { bare.tell("subscribe **", from: observer) }
         for number in 1...200 { bare.take("publish k\(number) 1234567890", from: writer) }
         let count = bare.hub.sessions[observers[0]].outbox.count
         let sent = [6_000, 5_000, 70, 3]
@@ -135,11 +135,11 @@ struct HeldPartTests {
 
     /// What a second client holds of a long line.
     private func held(keptBytesMax: Int) -> Int {
-        let bare = BareHub()
+        let bare = TestHub()
         bare.hub.delivery.log = FanoutBuffer(keptBytesMax: keptBytesMax)
         let writer = bare.client()
         let observers = (0..<2).map { _ in bare.client() }
-        for observer in observers { bare.send("subscribe long", from: observer) }
+        for observer in observers { bare.tell("subscribe long", from: observer) }
         bare.take("publish long \"\(Self.long)\"", from: writer)
         for observer in observers { bare.hub.openOwn(of: observer) }
         return Int(bare.hub.sessions[observers[1]].outbox.heldCount)
@@ -147,9 +147,9 @@ struct HeldPartTests {
 
     @Test("while one is sent, its client is in the middle of a line, and then it isn't")
     func sentInPart() {
-        let bare = BareHub()
+        let bare = TestHub()
         let (writer, other, observer) = (bare.client(), bare.client(), bare.client())
-        for client in [other, observer] { bare.send("subscribe long", from: client) }
+        for client in [other, observer] { bare.tell("subscribe long", from: client) }
         bare.take("publish long \"\(Self.long)\"", from: writer)
         for client in [other, observer] { bare.hub.openOwn(of: client) }
         let count = Int(bare.hub.sessions[observer].outbox.heldCount)

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("what the broker tells of itself", .someAtATime)
 struct OwnStateTests {
-    private let test = BareHub()
+    private let test = TestHub(time: .system)
 
     private func ownKeys() -> [String] {
         var keys: [String] = []
@@ -24,8 +24,8 @@ struct OwnStateTests {
     @Test("nothing is kept and nothing falls due while nobody asks")
     func free() {
         let client = test.client()
-        test.send("subscribe **", from: client)
-        test.send("publish a 1", from: client)
+        test.tell("subscribe **", from: client)
+        test.tell("publish a 1", from: client)
         #expect(ownKeys() == [])
         let (isActive, next) = (test.hub.insight.isWatched, test.hub.deadlines.next)
         #expect(!isActive)
@@ -38,7 +38,7 @@ struct OwnStateTests {
     )
     func asked(lines: [String]) {
         let client = test.client()
-        let replies = lines.flatMap { test.send($0, from: client) }
+        let replies = lines.flatMap { test.tell($0, from: client) }
         #expect(replies.contains { $0.contains(#""value":{"uptime":0,"#) })
         #expect(ownKeys() == ["$broker.stats"])
         test.passTime()
@@ -52,12 +52,12 @@ struct OwnStateTests {
     @Test("a warning is told at once, and makes no more rounds than there were")
     func warning() {
         let client = test.client()
-        test.send("subscribe $broker.warnings", from: client)
-        test.endTurn()
+        test.tell("subscribe $broker.warnings", from: client)
+        test.dropTurn()
         for number in 1...3 {
             test.hub.warn(.storage, "trouble \(number)")
             #expect(test.lines(of: client).last?.contains("trouble \(number)") == true)
-            test.endTurn()
+            test.dropTurn()
         }
         let count = test.hub.deadlines.count
         #expect(count == 1)
@@ -69,8 +69,8 @@ struct OwnStateTests {
         for step in 0..<length * 18 {
             let cause = test.hub.revision
             let line = #"{"op":"publish","key":"k\#(step % length)","value":1,"cause":\#(cause)}"#
-            test.send(line, from: client)
-            test.endTurn()
+            test.tell(line, from: client)
+            test.dropTurn()
         }
         #expect(test.hub.insight.warnings.latest.count == (length == 32 ? 1 : 0))
     }
@@ -79,14 +79,14 @@ struct OwnStateTests {
     func pieces() {
         let client = test.client()
         for _ in 0..<Round.clientsPerTurn + 10 { _ = test.client() }
-        test.send("subscribe $broker.clients.*", from: client)
-        test.endTurn()
+        test.tell("subscribe $broker.clients.*", from: client)
+        test.dropTurn()
         let revision = test.hub.revision
         for session in test.hub.sessions.handles { test.hub.sessions[session].line += 1 }
         // Each piece is one revision.
         for piece in 1...2 {
             test.passTime()
-            test.endTurn()
+            test.dropTurn()
             #expect(test.hub.revision == revision + UInt64(piece))
         }
     }

@@ -78,7 +78,7 @@ struct PolicyReaderTests {
     }
 
     @Test(
-        "what is wrong in a rule is told with its place",
+        "what is wrong in a rule or in quotas is told with its place",
         arguments: [
             (#"{}"#, #"1: the rule neither allows nor denies anything"#),
             (#"{"é":1}"#, #"2: a rule has no member "é"; it may have user, group, plugin, allow, deny"#),
@@ -103,10 +103,27 @@ struct PolicyReaderTests {
                 #"{"allow":{"call":["a","a.**.b"]}}"#,
                 #"23: "a.**.b" is no pattern: ** can only be the last token"#
             ),
+            (#"7"#, #"1: "quotas" is an array of quotas"#), (#"[{}]"#, #"2: a quota names its "user""#),
+            (#"[{"user":7,"keys":-1}]"#, #"19: "keys" is a whole number"#),
+            (#"[{"user":7,"keys":1.5}]"#, #"19: "keys" is a whole number"#),
+            (#"[{"user":7,"kyes":1}]"#, #"12: a quota has no member "kyes"; did you mean "keys"?"#),
+            (#"[{"user":7},{"user":[8,7]}]"#, #"13: there are two quotas for user 7"#),
+            (#"[{"user":"*"},{"user":"*"}]"#, #"15: there are two quotas for "*""#),
         ]
     )
-    func ruleFaults(rule: String, expected: String) {
-        #expect(problem("{\"rules\":[\n\(rule)\n]}") == "p:2:\(expected)")
+    func partFaults(part: String, expected: String) {
+        let isRule = part.hasPrefix("{")
+        let text = isRule ? "{\"rules\":[\n\(part)\n]}" : "{\"rules\":[],\"quotas\":\n\(part)}"
+        #expect(problem(text) == "p:2:\(expected)")
+    }
+
+    @Test("others have a quota in any case, this user and root only by name")
+    func defaults() throws {
+        let policy = try read(#"{"rules":[],"quotas":[{"user":7,"keys":2}]}"#)
+        #expect(policy.quota(of: 8, owner: 1_000) == .others)
+        #expect([1_000, 0].allSatisfy { policy.quota(of: $0, owner: 1_000) == .unlimited })
+        #expect([1_000, 7].allSatisfy { policy.quota(of: 7, owner: $0).keys == 2 })
+        #expect(policy.quota(of: 7, owner: 1_000).kept == Quota.others.kept)
     }
 
     @Test(
@@ -138,6 +155,12 @@ struct PolicyReaderTests {
         func users(_ count: Int) -> String {
             #"{"rules":[{"allow":{},"user":[\#((0..<count).map(String.init).joined(separator: ","))]}]}"#
         }
+        func quotas(_ count: Int) -> String {
+            let list = (0..<count).map { #"{"user":\#($0)}"# }.joined(separator: ",")
+            return #"{"rules":[],"quotas":[\#(list)]}"#
+        }
+        #expect(problem(quotas(PolicyLimits.quotasMax)) == "none")
+        #expect(problem(quotas(PolicyLimits.quotasMax + 1)) == "p:1:22: there are at most 1024 quotas")
         #expect(problem(rules(PolicyLimits.rulesMax)) == "none")
         #expect(problem(rules(PolicyLimits.rulesMax + 1)) == "p:1:10: there are at most 1024 rules")
         #expect(problem(patterns(PolicyLimits.patternsMax)) == "none")

@@ -9,11 +9,11 @@ import Testing
 struct PublishGroupTests {
     /// What a writer and an observer of everything get if lines come together or one by one.
     private func told(_ lines: [String], together: Bool) -> [[String]] {
-        let hub = BareHub()
+        let hub = TestHub()
         let (writer, observer) = (hub.client(), hub.client())
-        hub.send(#"{"op":"subscribe","key":"**"}"#, from: observer)
+        hub.tell(#"{"op":"subscribe","key":"**"}"#, from: observer)
         if together {
-            hub.sendTogether(lines, from: writer)
+            hub.takeTogether(lines, from: writer)
         } else {
             for line in lines { hub.take(line, from: writer) }
         }
@@ -38,14 +38,14 @@ struct PublishGroupTests {
 
     @Test("a line after a publish whose reply has to wait isn't executed before that reply")
     func held() {
-        let hub = BareHub()
+        let hub = TestHub()
         let writer = hub.client()
-        hub.send(#"{"op":"subscribe","key":"a","sub":"s"}"#, from: writer)
+        hub.tell(#"{"op":"subscribe","key":"a","sub":"s"}"#, from: writer)
         hub.hub.sessions[writer].isBehind = true
         let lines = [
             #"{"op":"publish","key":"b","value":1,"id":1}"#, #"{"op":"unsubscribe","sub":"s","id":2}"#,
         ]
-        hub.sendTogether(lines, from: writer)
+        hub.takeTogether(lines, from: writer)
         #expect(hub.hub.sessions[writer].isHeld && hub.hub.sessions[writer].subscriptions.count == 1)
         #expect(hub.hub.requests.group.leftOver.take() == LeftOver(start: lines[0].utf8.count + 1, number: 3))
         #expect(hub.lines(of: writer).isEmpty)
@@ -60,10 +60,10 @@ struct PublishGroupTests {
             #"{"op":"publish","id":\#(1_000 + $0),"key":"k.\#(1_000 + $0 * 7 % keys)","value":{"n":\#(10_000 + $0 * 37)}}"#
         }
         expectSame(lines)
-        let hub = BareHub()
+        let hub = TestHub()
         let groups = (lines.count + PublishGroup.publishesMax - 1) / PublishGroup.publishesMax
         // The first and the last of a group are read as any.
-        #expect(hub.sendTogether(lines, from: hub.client()) >= lines.count - 2 * groups)
+        #expect(hub.takeTogether(lines, from: hub.client()) >= lines.count - 2 * groups)
     }
 
     @Test("keys made and let go of within a group are found where they are by then")

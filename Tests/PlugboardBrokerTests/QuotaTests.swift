@@ -8,44 +8,6 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("quotas of a user", .someAtATime)
-struct QuotaTests {
-    @Test("others have a quota in any case, this user and root only by name")
-    func defaults() throws {
-        let policy = try Policy.read(#"{"rules":[],"quotas":[{"user":7,"keys":2}]}"#)
-        #expect(policy.quota(of: 8, owner: 1_000) == .others)
-        #expect(policy.quota(of: 1_000, owner: 1_000) == .unlimited)
-        #expect(policy.quota(of: 0, owner: 1_000) == .unlimited)
-        #expect(policy.quota(of: 7, owner: 1_000).keys == 2)
-        #expect(policy.quota(of: 7, owner: 7).keys == 2)
-        #expect(policy.quota(of: 7, owner: 1_000).kept == Quota.others.kept)
-    }
-
-    @Test(
-        "a quota that is wrong is told, with its place",
-        arguments: [
-            (#"7"#, "\"quotas\" is an array"), (#"[{}]"#, "a quota names its \"user\""),
-            (#"[{"user":7,"keys":-1}]"#, "\"keys\" is a whole number"),
-            (#"[{"user":7,"keys":1.5}]"#, "\"keys\" is a whole number"),
-            (#"[{"user":7,"kyes":1}]"#, "did you mean \"keys\"?"),
-            (#"[{"user":7},{"user":[8,7]}]"#, "there are two quotas for user 7"),
-            (#"[{"user":"*"},{"user":"*"}]"#, "there are two quotas for \"*\""),
-            (
-                "[" + [String](repeating: #"{"user":7}"#, count: 1_025).joined(separator: ",") + "]",
-                "at most 1024"
-            ),
-        ]
-    )
-    func faults(quotas: String, message: String) {
-        do throws(PolicyFault) {
-            _ = try Policy.read(#"{"rules":[],"quotas":\#(quotas)}"#)
-            Issue.record("accepted: \(quotas)")
-        } catch {
-            #expect(error.message.contains(message), "\(error.message)")
-        }
-    }
-}
-
 @Suite("quotas of a user, in a running broker", .someAtATime)
 struct QuotaBrokerTests {
     /// Starts a broker with a quota for the user who runs the tests, by the user's number.
@@ -143,7 +105,7 @@ struct QuotaBrokerTests {
 
 @Suite("what clients without a quota take up together")
 struct CommonsTests {
-    private let bare = BareHub()
+    private let bare = TestHub()
     private let clients: [SessionHandle]
 
     init() { clients = [bare.client(), bare.client(), bare.client()] }
@@ -180,10 +142,9 @@ struct CommonsTests {
             let text = #"{"rules":[{"allow":{"everything":["**"]}}],"quotas":[\#(quotas)]}"#
             _ = bare.hub.replacePolicy(try Policy.read(text))
         }
-        bare.hub.access = Access(owner: 1_000)
         let quota = #"{"user":1000,"owed":100,"partial":100}"#
         try follow(quota)
-        let client = bare.client(PeerIdentity(process: 1, user: 1_000))
+        let client = bare.client()
         bare.hub.recount(.owed, 20, of: client)
         bare.hub.recount(.partial, 3, of: client)
         for (quotas, waiting) in [(quota, [0, 0, 20, 3]), ("", [20, 3, 0, 0]), (quota, [0, 0, 20, 3])] {

@@ -8,7 +8,7 @@ import Testing
 @Suite("A request that looks at very many keys goes on by turns", .computing)
 struct WalkTests {
     private let hub = TestHub()
-    private let (asker, writer): (Int, Int)
+    private let (asker, writer): (SessionHandle, SessionHandle)
 
     init() {
         (asker, writer) = (hub.client(), hub.client())
@@ -49,9 +49,9 @@ struct WalkTests {
 
     @Test("in a turn, each request looks at its slice once, even if there was time for more")
     func slices() {
-        let bare = BareHub()
+        let bare = TestHub()
         let askers = [bare.client(), bare.client()]
-        for number in 0..<9 { bare.send("publish k.\(number) 1", from: askers[0]) }
+        for number in 0..<9 { bare.tell("publish k.\(number) 1", from: askers[0]) }
         bare.hub.requests = Requests(visitsMax: 1)
         for asker in askers { bare.take("keys k.*", from: asker) }
         bare.hub.goOnWithWalks()
@@ -196,7 +196,7 @@ struct WalkTests {
 @Suite("filtered snapshots of very many keys", .computing)
 struct FilteredSnapshotTests {
     private static let keys = 20_000
-    private let test = BareHub()
+    private let test = TestHub()
     private let (writer, observer): (SessionHandle, SessionHandle)
 
     init() {
@@ -204,9 +204,9 @@ struct FilteredSnapshotTests {
         test.hub.requests = Requests(visitsMax: .max)
         for number in 0..<Self.keys {
             test.take("publish k.\(number) \(number)", from: writer)
-            if number % 1000 == 0 { test.endTurn() }
+            if number % 1000 == 0 { test.dropTurn() }
         }
-        test.endTurn()
+        test.dropTurn()
     }
 
     private func subscribe(_ options: String) {
@@ -262,14 +262,14 @@ struct FilteredSnapshotTests {
         subscribe("")
         let key = "k.\(Self.keys - 1)"
         for question in ["emit \(key) 1", "delete \(key)"] {
-            let reply = test.send("explain \(question)", from: writer).first ?? ""
+            let reply = test.tell("explain \(question)", from: writer).first ?? ""
             #expect(reply.contains(#""observers":[],"note":"nobody observes this key"#), "\(reply)")
         }
-        #expect(test.send("who \(key)", from: writer).first?.contains(#""observers":[]"#) == true)
+        #expect(test.tell("who \(key)", from: writer).first?.contains(#""observers":[]"#) == true)
         test.take("emit \(key) 1", from: writer)
-        #expect(test.send("why \(key)", from: writer).last?.contains("emit") == false)
+        #expect(test.tell("why \(key)", from: writer).last?.contains("emit") == false)
         _ = settle()
-        let reply = test.send("explain delete \(key)", from: writer).first ?? ""
+        let reply = test.tell("explain delete \(key)", from: writer).first ?? ""
         #expect(reply.contains(#""outcome":"sent""#), "\(reply)")
     }
 }
@@ -278,47 +278,25 @@ struct FilteredSnapshotTests {
 struct NearestKeysTests {
     @Test("only the first 16 misses of a turn are searched for")
     func perTurn() {
-        let test = BareHub()
+        let test = TestHub()
         let client = test.client()
-        test.send("publish lamp 1", from: client)
-        let replies = (0..<17).map { _ in test.send("get lam", from: client).first ?? "" }
+        test.tell("publish lamp 1", from: client)
+        let replies = (0..<17).map { _ in test.tell("get lam", from: client).first ?? "" }
         #expect(replies.map { $0.contains("did you mean") } == Array(repeating: true, count: 16) + [false])
-        test.endTurn()
-        let next = test.send("get lam", from: client).first ?? ""
+        test.dropTurn()
+        let next = test.tell("get lam", from: client).first ?? ""
         #expect(next.contains("did you mean"))
     }
 
     @Test("a search leaps over what lies below its neighbours")
     func leaps() {
-        let test = BareHub()
+        let test = TestHub()
         let client = test.client()
         for group in 0..<20 {
-            for number in 0..<500 { test.send("publish data.g\(group).n\(number) 1", from: client) }
+            for number in 0..<500 { test.tell("publish data.g\(group).n\(number) 1", from: client) }
         }
-        test.send("publish data.gxxx.n7 1", from: client)
-        let reply = test.send("get data.gxxy.n7", from: client).first ?? ""
+        test.tell("publish data.gxxx.n7 1", from: client)
+        let reply = test.tell("get data.gxxy.n7", from: client).first ?? ""
         #expect(reply.contains("data.gxxx.n7"))
-    }
-}
-
-@Suite("A batch", .computing)
-struct BatchLimitTests {
-    @Test("patches values of as many bytes as its limit, however little is left, and not of one more")
-    func patched() {
-        let (hub, most) = (TestHub(), Limits.outboxBytesMax)
-        let client = hub.client()
-        /// A value of so many bytes.
-        func value(_ bytes: Int) -> String { #"{"a":"\#(String(repeating: "x", count: bytes - 8))"}"# }
-        for more in 0...1 {
-            for key in 0..<3 { hub.send("publish k\(key) \(value(Limits.valueBytesMax))", from: client) }
-            hub.send("publish k3 \(value(most - 3 * Limits.valueBytesMax - 100))", from: client)
-            hub.send("publish k4 \(value(100 + more))", from: client)
-            let writes = (0..<5).map { #"{"op":"patch","key":"k\#($0)","value":{"a":null}}"# }
-            let batch = #"{"op":"batch","id":1,"writes":[\#(writes.joined(separator: ","))]}"#
-            _ = hub.read(client)
-            let reply = hub.ask(batch, from: client)
-            #expect(reply.contains(more == 0 ? #""ok""# : #""error":"limit""#), "\(reply.prefix(200))")
-            #expect(more == 0 || reply.contains(#""write":4"#))
-        }
     }
 }

@@ -11,7 +11,7 @@ import Testing
 
 @Suite("A snapshot of the state", .computing)
 struct StateCopyTests {
-    private let test = BareHub()
+    private let test = TestHub()
     private let disk = SimulatedDisk()
     private let client: SessionHandle
 
@@ -56,19 +56,19 @@ struct StateCopyTests {
     private func change(_ random: inout SeededRandom) {
         let key = "k\(random.below(1_300))"
         switch random.below(8) {
-        case 0, 1: test.send("delete \(key)", from: client)
-        case 2: test.send(#"{"op":"publish","key":"\#(key)","value":2,"ttl":100000}"#, from: client)
+        case 0, 1: test.tell("delete \(key)", from: client)
+        case 2: test.tell(#"{"op":"publish","key":"\#(key)","value":2,"ttl":100000}"#, from: client)
         case 3:
             let more = #"{"op":"publish","key":"new\#(random.below(50))","value":3}"#
-            test.send(#"{"op":"batch","writes":[{"op":"delete","key":"\#(key)"},\#(more)]}"#, from: client)
-        default: test.send("publish \(key) \(random.below(1_000))", from: client)
+            test.tell(#"{"op":"batch","writes":[{"op":"delete","key":"\#(key)"},\#(more)]}"#, from: client)
+        default: test.tell("publish \(key) \(random.below(1_000))", from: client)
         }
     }
 
     @Test("has what was there when it began, whatever is written meanwhile", arguments: 1...12)
     func moment(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
-        for number in 0..<1_000 { test.send("publish k\(number) 1", from: client) }
+        for number in 0..<1_000 { test.tell("publish k\(number) 1", from: client) }
         let kept = test.hub.durability.journal
         let journal = try #require(kept)
         for _ in 0..<6 {
@@ -85,7 +85,7 @@ struct StateCopyTests {
             #expect(isCopying)
             while test.hub.durability.isCopying {
                 for _ in 0..<random.below(120) { change(&random) }
-                test.endTurn()
+                test.dropTurn()
                 test.hub.goOnWithSnapshot(effort: 0)
             }
             try endTurn(&random)
@@ -102,12 +102,12 @@ struct StateCopyTests {
         for number in 0..<200 {
             let before = state()
             let value = String(repeating: "x", count: 100_000)
-            test.send("publish long\(number % 40) \"\(value)\"", from: client)
+            test.tell("publish long\(number % 40) \"\(value)\"", from: client)
             if test.hub.durability.isCopying { return before }
             try test.hub.keepRecords()
             _ = test.hub.beginSnapshot()
             if test.hub.durability.isCopying { return state() }
-            test.endTurn()
+            test.dropTurn()
         }
         throw NeverHappened(description: "no snapshot was begun")
     }
@@ -115,7 +115,7 @@ struct StateCopyTests {
     @Test("has a value that is overwritten meanwhile at once, so that only a piece of it is in memory")
     func overwritten() throws {
         _ = try writeLong()
-        for number in 0..<40 { test.send("publish long\(number) 1", from: client) }
+        for number in 0..<40 { test.tell("publish long\(number) 1", from: client) }
         let isCopying = test.hub.durability.isCopying
         #expect(isCopying)
         let file = disk.files.first { $0.key.hasSuffix(JournalFiles.unfinished("")) }
@@ -149,6 +149,6 @@ struct StateCopyTests {
     private func endTurn(_ random: inout SeededRandom) throws {
         for _ in 0..<5 { change(&random) }
         try test.hub.keepRecords()
-        test.endTurn()
+        test.dropTurn()
     }
 }

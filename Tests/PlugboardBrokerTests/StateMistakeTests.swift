@@ -32,7 +32,7 @@ struct StateMistakeTests {
 
     @Test("a subscription that is written off has no rhythm any more")
     func writtenOff() {
-        let bare = BareHub()
+        let bare = TestHub()
         let (observer, writer) = (bare.client(), bare.client())
         bare.take(#"{"op":"subscribe","key":"a","every":1000}"#, from: observer)
         bare.take("publish a 1", from: writer)
@@ -42,7 +42,7 @@ struct StateMistakeTests {
 
     @Test("a subscription that goes on while it is read what it missed has replies wait again")
     func goingOnWithReading() {
-        let bare = BareHub()
+        let bare = TestHub()
         let observer = bare.client()
         bare.take("subscribe a", from: observer)
         bare.take("pause 1", from: observer)
@@ -54,7 +54,7 @@ struct StateMistakeTests {
         let isBehind = bare.hub.sessions[observer].isBehind
         #expect(!wasBehind && isBehind)
         for session in bare.hub.delivery.dirty.all { bare.hub.openOwn(of: session) }
-        bare.endTurn()
+        bare.dropTurn()
         #expect(bare.brokenInvariant() == nil)
     }
 
@@ -85,9 +85,9 @@ struct StateMistakeTests {
 
     @Test("an observer that is being closed counts until it is gone, and only once")
     func demandOfTheDeparting() {
-        let bare = BareHub()
+        let bare = TestHub()
         bare.hub.supervision.supervisor = 7
-        let up = bare.client(.init(process: 7, user: 1))
+        let up = bare.client(process: 7)
         let (one, other) = (bare.client(), bare.client())
         for observer in [one, other] { bare.take("subscribe lamp.a", from: observer) }
         bare.hub.setAside(one, .slow)

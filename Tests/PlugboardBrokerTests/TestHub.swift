@@ -1,5 +1,4 @@
-// A hub whose clients read only when the test says so, and whose time passes only then. It does what the loop
-// does at the end of a turn.
+// A hub without sockets: lines go in, lines come out, and turns end and time passes when the test says so.
 
 import PlugboardPosix
 import PlugboardWire
@@ -7,49 +6,55 @@ import TestSupport
 import Testing
 
 @testable import PlugboardBroker
+@testable import PlugboardJournal
 
-/// A hub with clients that the test plays.
+/// A hub and its clients, on the test's own thread.
 final class TestHub {
-    private let bare = BareHub()
-    /// The hub. Whoever may have changed it has its state checked.
-    private var hub: Hub {
-        _read { yield bare.hub }
-        _modify {
-            hasChanged = true
-            yield &bare.hub
-        }
-    }
+    var hub = Hub()
+    /// The clients, in the order in which they came. `forget` removes them.
     private var sessions: [SessionHandle] = []
+    private var clientCount = 0
+    /// The greeting of the newest client.
+    private(set) var greeting = ""
+    /// The user that the hub takes for its own. Clients have this user by default.
+    static let owner: UInt32 = 1_000
     /// Later than any real clock, so that time passes only when the test says so.
     private static let start: UInt64 = .max / 2
 
-    /// How many connections, with those that are gone, have something that ends with them.
-    var leases: Int { hub.keyspace.lifetimes.leases.count }
-
-    /// Whether a key is there, with a value or without.
-    func knows(_ key: String) -> Bool { hub.keyspace.find(Array(key.utf8).span) != nil }
-
-    /// The user that the hub takes for its own. Clients have this user by default.
-    static let owner: UInt32 = 1_000
-
-    /// With `visits`, a request looks at so many keys before others have their turn.
-    init(visits: Int? = nil) {
-        if let visits { bare.hub.requests = Requests(visitsMax: visits) }
+    /// With `visits`, a request looks at so many keys before others have their turn. With a clock, time passes by it.
+    init(visits: Int? = nil, time: TimeSource? = nil) {
+        if let time { hub = Hub(time: time) }
+        if let visits { hub.requests = Requests(visitsMax: visits) }
         hub.access = Access(owner: Self.owner)
-        hub.expire(now: Self.start)
+        if time == nil { hub.expire(now: Self.start) }
     }
 
-    /// A new client. Its greeting is dropped.
-    func client(user: UInt32 = TestHub.owner, groups: [UInt32] = [], process: Int32 = 1) -> Int {
+    /// Begins an empty journal on a simulated disk. It syncs only what somebody waits for.
+    func keepJournal(
+        on disk: SimulatedDisk, _ options: JournalOptions = JournalOptions(sync: .never)
+    ) throws {
+        var records = RecordBuffer(clock: { 1 })
+        let (_, writer, _) = try Journal.open(
+            disk, worker: ImmediateWorker(disk), options: options, boot: "boot", newEpoch: { "e" },
+            records: &records
+        ) { _, _ in }
+        hub.durability.begin(writer, records)
+        try hub.durability.settleFirst()
+    }
+
+    // MARK: Clients
+
+    /// A new client that has read its greeting.
+    func client(user: UInt32 = TestHub.owner, groups: [UInt32] = [], process: Int32 = 1) -> SessionHandle {
+        clientCount += 1
         let peer = PeerIdentity(process: process, user: user)
-        hasChanged = true
-        sessions.append(bare.connect(peer, groups: groups))
-        greeting = read(sessions.count - 1).first ?? ""
-        return sessions.count - 1
+        let session = hub.sessions.insert(Session(client: UInt64(clientCount), peer: peer))
+        sessions.append(session)
+        hub.place(session, groups)
+        hub.greet(session)
+        greeting = read(session).first ?? ""
+        return session
     }
-
-    /// The greeting of the newest client.
-    private(set) var greeting = ""
 
     /// Makes a process the supervisor. A process number from 1000 on belongs to the session of its
     /// hundreds: 1234 to that of 1200.
@@ -57,17 +62,6 @@ final class TestHub {
         hub.supervision.supervisor = supervisor
         hub.supervision.sessionOf = { $0 >= 1_000 ? $0 / 100 * 100 : 1 }
     }
-
-    /// The revision of the bus.
-    var revision: UInt64 { hub.revision }
-
-    /// The clients whose processes have ended, in the order in which that was found out.
-    var orphans: [Int] {
-        hub.supervision.orphaned.all.compactMap { session in sessions.firstIndex { $0 == session } }
-    }
-
-    /// The name of the life of the revision counter.
-    var epoch: String { hub.keyspace.epoch }
 
     /// Follows a policy from now on. Returns the clients that must be sent away, and why.
     @discardableResult
@@ -89,70 +83,213 @@ final class TestHub {
         hub.access.admits(PeerIdentity(process: 1, user: user), groups)
     }
 
-    func isOpen(_ client: Int) -> Bool { isThere(client) && hub.sessions[sessions[client]].isOpen }
-
-    /// How much filters have cost.
-    var filterSteps: UInt64 { hub.delivery.judge.steps }
-
-    /// What is known of values is forgotten.
-    func forgetShapes() { hub.delivery.judge.shapes.removeAll() }
-
-    /// Whether a client is still catching up from the journal.
-    func hasCatchup(_ client: Int) -> Bool {
-        isThere(client) && hub.sessions[sessions[client]].backlog != nil
-    }
+    func isOpen(_ client: SessionHandle) -> Bool { isThere(client) && hub.sessions[client].isOpen }
 
     /// Whether a client's connection still exists. Nothing is known about clients that have left.
-    private func isThere(_ client: Int) -> Bool { hub.sessions.contains(sessions[client]) }
+    private func isThere(_ client: SessionHandle) -> Bool { hub.sessions.contains(client) }
 
-    /// Whether a count was changed by `setOwedCount`, so that the state isn't checked.
-    private var isPretending = false
+    /// Whether a request of a client was put off.
+    func isBusy(_ client: SessionHandle) -> Bool { isThere(client) && hub.sessions[client].isBusy }
 
-    /// Pretends that `count` keys are owed.
-    func setOwedCount(_ count: Int, of client: Int) {
-        (isPretending, hasChanged) = (true, true)
-        hub.sessions[sessions[client]].backlog?.owedCount = count
+    /// Ends a client's sending half.
+    func endInput(_ client: SessionHandle) {
+        hub.endInput(of: client)
+        endTurn()
     }
 
-    /// Handles lines from a client.
-    func send(_ lines: String, from client: Int) {
+    /// Ends a connection.
+    func forget(_ client: SessionHandle) {
+        hub.forget(client)
+        sessions.removeAll { $0 == client }
+    }
+
+    /// Ends a connection, and the turn.
+    func leave(_ client: SessionHandle) {
+        forget(client)
+        endTurn()
+    }
+
+    /// Takes leave of a client as long as a turn lasts that is hardly any. Returns whether all is done.
+    func leaveInPart(_ client: SessionHandle) -> Bool {
+        defer { endTurn() }
+        return hub.leave(client, until: hub.effort)
+    }
+
+    // MARK: Within a turn
+
+    /// Handles a line as the loop does, and finishes it.
+    func take(_ line: String, from session: SessionHandle) {
+        var bytes = Array(line.utf8)
+        var span = bytes.mutableSpan
+        hub.sessions[session].line += 1
+        let number = hub.sessions[session].line
+        linesTaken += 1
+        _ = hub.take(0..<span.count, of: &span, number: number, from: session)
+        if hub.requests.group.leftOver == nil { hub.finishLines(in: span.span) }
+    }
+
+    /// Handles lines that came with one read, as the loop does. Returns how many of them repeated the line before
+    /// with other digits.
+    @discardableResult
+    func takeTogether(_ lines: [String], from session: SessionHandle) -> Int {
+        var bytes = Array(lines.map { $0 + "\n" }.joined().utf8)
+        var span = bytes.mutableSpan
+        var (start, number, repeated) = (0, hub.sessions[session].line, 0)
+        while let feed = LineFramer.lineFeed(in: span.span, from: start) {
+            number += 1
+            let waits = hub.take(start..<feed, of: &span, number: number, from: session)
+            if hub.requests.group.leftOver != nil { return repeated }
+            start = feed + 1
+            guard waits else { continue }
+            let before = number
+            start = hub.takeRepeats(from: start, of: span.span, &number)
+            repeated += Int(number - before)
+        }
+        hub.finishLines(in: span.span)
+        hub.sessions[session].line = number
+        return repeated
+    }
+
+    /// Handles a line. Returns what all clients are sent for it, those of this client first.
+    @discardableResult
+    func tell(_ line: String, from session: SessionHandle) -> [String] {
+        take(line, from: session)
+        let own = lines(of: session)
+        return own + sessions.filter { $0 != session }.flatMap { lines(of: $0) }
+    }
+
+    /// What is sent to a client in this turn.
+    func lines(of session: SessionHandle) -> [String] {
+        hub.openOwn(of: session)
+        return keptLines(of: session)
+    }
+
+    /// What is sent to a client, without what it shares with others in this turn.
+    private func keptLines(of session: SessionHandle) -> [String] {
+        hub.sessions[session].outbox.takeKept().lines.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// What is sent to a client in this turn, if it reads as long as more comes.
+    func allLines(of session: SessionHandle) -> [String] {
+        var all = lines(of: session)
+        while hub.sessions[session].isBehind {
+            hub.settle(session)
+            all += lines(of: session)
+        }
+        return all
+    }
+
+    /// Ends a turn. Lines that were not read by then are gone.
+    func dropTurn() {
+        finishTurn { session in
+            _ = hub.sessions[session].outbox.takeKept()
+            hub.sessions[session].outbox.dropShared()
+        }
+    }
+
+    /// Ends a turn, and has `serve` do for each client that was told something what a write to its socket
+    /// would.
+    private func finishTurn(_ serve: (SessionHandle) -> Void) {
+        for session in hub.touched {
+            hub.beginServing(session)
+            serve(session)
+        }
+        hub.forgetTouched()
+        hub.endTurn()
+    }
+
+    // MARK: Turn by turn
+
+    /// Handles lines from a client, and ends the turn.
+    func send(_ lines: String, from client: SessionHandle) {
         for line in Array(lines.utf8).lines where isOpen(client) {
-            var bytes = line
-            var span = bytes.mutableSpan
-            linesTaken += 1
-            _ = hub.take(0..<span.count, of: &span, number: 0, from: sessions[client])
-            hub.finishLines(in: span.span)
+            // Whose request goes on isn't read.
+            while goesOnByItself, isBusy(client) { hub.goOnWithWalks() }
+            if line.count > Limits.lineBytesMax {
+                hub.sessions[client].line += 1
+                hub.refuseOverlong(from: client)
+            } else {
+                take(String(decoding: line, as: UTF8.self), from: client)
+            }
         }
         endTurn()
     }
 
     /// What a client is told when its lines were handled.
-    func ask(_ lines: String, from client: Int) -> String {
+    func ask(_ lines: String, from client: SessionHandle) -> String {
         send(lines, from: client)
         return read(client).joined(separator: "\n")
     }
 
     /// The code with which a line is refused, or "ok".
-    func code(_ line: String, from client: Int) -> String {
+    func code(_ line: String, from client: SessionHandle) -> String {
         let reply = ask(line, from: client)
         return reply.hasPrefix(#"{"error":""#) ? String(reply.dropFirst(10).prefix { $0 != "\"" }) : "ok"
     }
 
+    /// Reads as long as more comes.
+    func read(_ client: SessionHandle) -> [String] {
+        endTurn(isChecked: false)
+        var lines: [String] = []
+        while true {
+            let more = isThere(client) ? keptLines(of: client) : []
+            lines += more
+            if more.isEmpty, !isThere(client) || !hub.sessions[client].isBehind { return lines }
+            hub.settle(client)
+            endTurn()
+        }
+    }
+
+    /// Gives a client some of what it is owed, and reads that.
+    func readSome(_ client: SessionHandle) -> [String] {
+        hub.settle(client)
+        endTurn()
+        return keptLines(of: client)
+    }
+
+    /// Makes a client stop reading, so that what comes is owed.
+    func stopReading(_ client: SessionHandle) { hub.sessions[client].isBehind = true }
+
+    /// The memory of the outbox and of lines that wait besides it, without owed keys.
+    func waitingBytes(_ client: SessionHandle) -> Int {
+        hub.sessions[client].outbox.count + (hub.sessions[client].backlog?.queuedBytes ?? 0)
+    }
+
+    /// Does what a loop does at the end of a turn, except writing. The state is checked if something may have changed it.
+    func endTurn(isChecked: Bool = true) {
+        while goesOnByItself, hub.requests.areWaiting { hub.goOnWithWalks() }
+        for session in hub.delivery.dismissed.all {
+            dismiss(session, hub.sessions[session].closeReason ?? .slow)
+        }
+        hub.delivery.forgetDismissed()
+        for session in hub.supervision.orphaned.all { forget(session) }
+        hub.supervision.orphaned.removeAll()
+        hub.tellTraces()
+        hub.tellGaps()
+        finishTurn { session in
+            hub.openOwn(of: session)
+            hub.beginServing(session)
+        }
+        // The fewer lines have made the state, the more often it is checked.
+        turnsToCheck -= 1
+        if !isChecked || isPretending || turnsToCheck > 0 { return }
+        turnsToCheck = linesTaken / 64
+        if let broken = brokenInvariant() { Issue.record("\(broken)") }
+    }
+
+    private var turnsToCheck = 0
+    private var linesTaken = 0
+    /// Whether a test has changed the state, so that it isn't checked.
+    var isPretending = false
+
     /// How many keys a request looks at before others have their turn. Who sets it has it go on by `goOn`.
-    var visitsMax: Int {
-        get { bare.hub.requests.visitsMax }
-        set {
-            bare.hub.requests = Requests(visitsMax: newValue)
+    var visitsMax = Requests.visitsPerSlice {
+        didSet {
+            hub.requests = Requests(visitsMax: visitsMax)
             goesOnByItself = false
         }
     }
     private var goesOnByItself = true
-
-    /// How many steps the patterns of the hub's owner may take.
-    var patternSteps: Int { hub.matching.patterns.steps(of: TestHub.owner) }
-
-    /// Whether a request of a client was put off.
-    func isBusy(_ client: Int) -> Bool { isThere(client) && hub.sessions[sessions[client]].isBusy }
 
     /// Goes on with the request that was put off first, for one slice.
     func goOn() {
@@ -165,96 +302,34 @@ final class TestHub {
     /// Goes on with all requests that were put off, to their end. Returns the number of slices.
     func goOnToEnd() -> Int {
         var slices = 0
-        while bare.hub.requests.areWaiting {
+        while hub.requests.areWaiting {
             goOn()
             slices += 1
         }
         return slices
     }
 
-    /// Handles a line of a client that was too long.
-    func refuseOverlong(from client: Int) {
-        hub.refuseOverlong(from: sessions[client])
-        endTurn()
+    /// Lets the next deadline come, if there is one.
+    func passTime() {
+        if let next = hub.deadlines.next { hub.expire(now: next) }
     }
 
-    /// Ends a connection in a turn in which it was found too slow and still has something to be sent.
-    /// Returns how many sessions that turn would still have to visit.
-    func leaveInTurn(_ client: Int) -> Int {
-        hub.touch(sessions[client])
-        hub.setAside(sessions[client], .slow)
-        hub.forget(sessions[client])
-        return hub.touched.count + hub.delivery.dismissed.count
-    }
-
-    /// Takes leave of a client as long as a turn lasts that is hardly any. Returns whether all is done.
-    func leaveInPart(_ client: Int) -> Bool {
-        defer { endTurn() }
-        hasChanged = true
-        return bare.hub.leave(sessions[client], until: bare.hub.effort)
-    }
-
-    /// Does what a loop does at the end of a turn, except writing.
-    func endTurn() {
-        while goesOnByItself, bare.hub.requests.areWaiting { bare.hub.goOnWithWalks() }
-        for session in bare.hub.delivery.dismissed.all {
-            dismiss(session, bare.hub.sessions[session].closeReason ?? .slow)
-        }
-        bare.hub.delivery.forgetDismissed()
-        if !bare.hub.delivery.isDone { hasChanged = true }
-        bare.hub.tellTraces()
-        bare.hub.tellGaps()
-        bare.finishTurn { session in
-            bare.hub.openOwn(of: session)
-            bare.hub.beginServing(session)
-        }
-        checkNowAndThen()
-    }
-
-    /// Checks the state if it may have changed. The fewer lines have made it, the more often.
-    private func checkNowAndThen() {
-        turnsToCheck -= 1
-        if isPretending || turnsToCheck > 0 || !hasChanged { return }
-        hasChanged = false
-        turnsToCheck = linesTaken / 64
-        if let broken = bare.brokenInvariant() { Issue.record("\(broken)") }
-    }
-
-    private var turnsToCheck = 0
-    private var linesTaken = 0
-    /// Whether anything was done since the last check.
-    private var hasChanged = true
-
-    /// Reads as long as more comes.
-    func read(_ client: Int) -> [String] {
-        endTurn()
-        var lines: [String] = []
-        while true {
-            let more = isThere(client) ? bare.keptLines(of: sessions[client]) : []
-            lines += more
-            if more.isEmpty, !isThere(client) || !hub.sessions[sessions[client]].isBehind { return lines }
-            hub.settle(sessions[client])
+    /// Lets time pass: everything that is due `milliseconds` after the test's start happens.
+    func expireAll(after milliseconds: UInt64) {
+        let now = Self.start + milliseconds * 1_000_000
+        repeat {
+            hub.expire(now: now)
             endTurn()
-        }
+        } while (hub.deadlines.next ?? .max) <= now
     }
 
-    /// Gives a client some of what it is owed, and reads that.
-    func readSome(_ client: Int) -> [String] {
-        hub.settle(sessions[client])
-        endTurn()
-        return bare.keptLines(of: sessions[client])
-    }
+    // MARK: The state
 
-    /// Makes a client stop reading, so that what comes is owed.
-    func stopReading(_ client: Int) {
-        hub.sessions[sessions[client]].isBehind = true
-    }
+    /// Whether a key is there, with a value or without.
+    func knows(_ key: String) -> Bool { hub.keyspace.find(Array(key.utf8).span) != nil }
 
-    /// The memory of the outbox and of lines that wait besides it, without owed keys.
-    func waitingBytes(_ client: Int) -> Int {
-        let session = sessions[client]
-        return hub.sessions[session].outbox.count + (hub.sessions[session].backlog?.queuedBytes ?? 0)
-    }
+    /// How many steps the patterns of the hub's owner may take.
+    var patternSteps: Int { hub.matching.patterns.steps(of: TestHub.owner) }
 
     /// The number of keys that are needed by more than the history.
     var keyCount: Int {
@@ -267,32 +342,96 @@ final class TestHub {
         return count
     }
 
-    /// The number of keys that the hub remembers, whether or not they are needed.
-    var observableCount: Int { hub.keyspace.observableCount }
+    /// An invariant that doesn't hold; nil if all do.
+    func brokenInvariant() -> BrokenInvariant? {
+        do throws(BrokenInvariant) {
+            try hub.checkInvariants()
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
 
-    /// Lets time pass: everything that is due `milliseconds` after the test's start happens.
-    func expireAll(after milliseconds: UInt64) {
-        let now = Self.start + milliseconds * 1_000_000
-        repeat {
-            hub.expire(now: now)
-            endTurn()
-        } while (hub.deadlines.next ?? .max) <= now
+extension Outbox {
+    /// Takes all that waits from earlier turns.
+    mutating func takeKept() -> [UInt8] {
+        var bytes: [UInt8] = []
+        while heldCount > 0 {
+            let part = heldPart
+            bytes += part
+            _ = removeHeld(part.count)
+        }
+        bytes += Array(own.bytes)
+        dropHeld()
+        own.removeAll()
+        return bytes
+    }
+}
+
+/// What tests ask of the hub's rooms from outside, where one access to the hub must not meet another.
+extension Hub {
+    mutating func touch(_ session: SessionHandle) { delivery.touch(session, &sessions) }
+
+    /// All that have something to be sent.
+    var touched: [SessionHandle] { delivery.heard.all + delivery.dirty.all }
+
+    mutating func beginServing(_ session: SessionHandle) { delivery.beginServing(session, &sessions) }
+
+    mutating func forgetTouched() {
+        delivery.forgetServed(heard: delivery.heard.count, dirty: delivery.dirty.count)
     }
 
-    var deadlineCount: Int { hub.deadlines.count }
-
-    /// The number of keys that are bound to a time or a connection.
-    var boundCount: Int { hub.keyspace.lifetimes.count }
-
-    /// Ends a client's sending half.
-    func endInput(_ client: Int) {
-        hub.endInput(of: sessions[client])
-        endTurn()
+    /// Does what the loop does for the journal: writes the records, syncs them if durable requests wait, and answers
+    /// these.
+    mutating func keepRecords() throws {
+        _ = try durability.write(revision: revision)
+        try durability.askForSync(.system)
+        for case .synced(let mark) in try durability.takeNews() {
+            answerDurable(upTo: mark)
+        }
     }
 
-    /// Ends a client's connection.
-    func leave(_ client: Int) {
-        hub.forget(sessions[client])
-        endTurn()
+    mutating func openOwn(of session: SessionHandle) { delivery.openOwn(of: session, &sessions) }
+
+    mutating func keepUnsent(of session: SessionHandle, skipping sent: Int) {
+        delivery.takeOverLog(session, skipping: sent, &sessions)
     }
+
+    mutating func setAside(_ session: SessionHandle, _ closeReason: CloseReason) {
+        delivery.setAside(session, closeReason, &sessions)
+    }
+
+    /// A key that waits is made to wait anew, at a gate beside the one that it has: a mistake.
+    mutating func closeAgain(_ observable: ObservableHandle, _ gate: Gate) {
+        let barrier = PhaseBarrier(phase: gate.phase, told: [], earlier: gate.waiting.all)
+        let ticket = deadlines.add(at: gate.end, .gate(observable))
+        let again = Gate(barrier, revision: gate.revision, until: gate.end, ticket)
+        phases.close(observable, again, told: [], &matching)
+        matching.reach.release(observable)
+    }
+
+    /// A subscription names a key that it names already: a mistake.
+    mutating func observeAgain(_ key: Span<UInt8>, _ subscription: SubscriptionHandle) {
+        matching.attach(subscription, of: 1_000, to: key, &keyspace)
+    }
+
+    /// A session ends, and what the turn still has to do names it: a mistake.
+    mutating func forgetButInDelivery(_ session: SessionHandle) {
+        access.closeAccount(of: sessions[session])
+        sessions.remove(session, &keyspace)
+    }
+}
+
+extension Policy {
+    /// A policy in which users and groups are numbers.
+    static func read(_ text: String) throws(PolicyFault) -> Policy {
+        try PolicyReader.policy(in: Array(text.utf8), AccountNumbers(user: { _ in nil }, group: { _ in nil }))
+    }
+}
+
+extension Keyspace {
+    func keyText(of observable: ObservableHandle) -> String { String(self[observable].key) }
+    func valueText(of observable: ObservableHandle) -> String { String(value(of: observable)) }
+    func name(of author: AuthorHandle) -> String { String(authors[author].name) }
 }

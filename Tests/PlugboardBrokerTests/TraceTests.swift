@@ -7,7 +7,7 @@ import Testing
 
 @Suite("tracing what the bus does", .someAtATime)
 struct TraceTests {
-    private let test = BareHub()
+    private let test = TestHub()
 
     /// What a client that traces gets at the end of a turn.
     private func traces(_ tracer: SessionHandle) -> [String] {
@@ -19,14 +19,14 @@ struct TraceTests {
     @Test("nothing is noted while nobody traces, nor after the last who did")
     func free() {
         let (tracer, writer) = (test.client(), test.client())
-        test.send("publish a 1", from: writer)
+        test.tell("publish a 1", from: writer)
         let before = test.hub.insight.tracing.isEmpty
         #expect(before)
-        test.send("trace a", from: tracer)
-        test.send("publish a 1", from: writer)
+        test.tell("trace a", from: tracer)
+        test.tell("publish a 1", from: writer)
         let during = test.hub.insight.tracing.isEmpty
         #expect(!during)
-        test.send("unsubscribe 1", from: tracer)
+        test.tell("unsubscribe 1", from: tracer)
         let (after, isOn) = (test.hub.insight.tracing.isEmpty, test.hub.insight.tracing.isOn)
         #expect(after)
         #expect(!isOn)
@@ -35,10 +35,10 @@ struct TraceTests {
     @Test("a client that leaves within the turn is still named, a tracer that leaves is told nothing")
     func leaving() {
         let (tracer, other, observer, writer) = (test.client(), test.client(), test.client(), test.client())
-        test.send("trace a", from: tracer)
-        test.send("trace a", from: other)
-        test.send("subscribe a", from: observer)
-        test.send("publish a 1", from: writer)
+        test.tell("trace a", from: tracer)
+        test.tell("trace a", from: other)
+        test.tell("subscribe a", from: observer)
+        test.tell("publish a 1", from: writer)
         test.hub.leave(observer)
         test.hub.leave(other)
         let told = traces(tracer)
@@ -48,42 +48,41 @@ struct TraceTests {
 
     @Test("for a tracer that doesn't read, no more waits than for others, and then it is told of a gap")
     func unread() {
-        let hub = TestHub()
-        let (tracer, writer) = (hub.client(), hub.client())
-        hub.send("trace **", from: tracer)
+        let (tracer, writer) = (test.client(), test.client())
+        test.send("trace **", from: tracer)
         let key = String(repeating: "k", count: 200)
         let writes = Array(repeating: "emit \(key) 1", count: 64).joined(separator: "\n")
         for _ in 0..<200 {
-            hub.send(writes, from: writer)
-            _ = hub.read(writer)
+            test.send(writes, from: writer)
+            _ = test.read(writer)
         }
         let most = Limits.highWaterBytes + Limits.queueBytesMax + Limits.lineBytesMax
-        #expect(Limits.highWaterBytes..<most ~= hub.waitingBytes(tracer))
-        #expect(hub.read(tracer).contains { $0.contains(#""event":"lagged""#) })
+        #expect(Limits.highWaterBytes..<most ~= test.waitingBytes(tracer))
+        #expect(test.read(tracer).contains { $0.contains(#""event":"lagged""#) })
     }
 
     @Test("what was written while a trace rested is never told, even if the rest ends in that turn")
     func restEnds() {
         let (tracer, other, writer) = (test.client(), test.client(), test.client())
-        test.send(#"{"op":"trace","key":"a","every":60000}"#, from: tracer)
-        test.send("publish a 1", from: writer)
+        test.tell(#"{"op":"trace","key":"a","every":60000}"#, from: tracer)
+        test.tell("publish a 1", from: writer)
         #expect(traces(tracer).count == 1)
-        test.send("trace a", from: other)
-        test.send("publish a 2", from: writer)
+        test.tell("trace a", from: other)
+        test.tell("publish a 2", from: writer)
         test.passTime()
-        test.send("publish a 3", from: writer)
+        test.tell("publish a 3", from: writer)
         let told = traces(tracer)
         #expect(told.count == 1)
         #expect(told.first?.contains(#""revision":3,"#) == true)
         #expect(test.hub.deadlines.count == 1)
-        test.send("unsubscribe 1", from: tracer)
+        test.tell("unsubscribe 1", from: tracer)
         #expect(test.hub.deadlines.count == 0)
     }
 
     @Test("what a turn has no room for is told as a gap")
     func gap() {
         let (tracer, writer) = (test.client(), test.client())
-        test.send("trace **", from: tracer)
+        test.tell("trace **", from: tracer)
         var count = 0
         let key = String(repeating: "k", count: 256)
         while test.hub.insight.tracing.count == count {
@@ -105,8 +104,8 @@ struct TraceTests {
 
     /// Traces all keys so often that a turn has no room to tell all of them, and makes a write.
     private func overfill(_ tracer: SessionHandle, tracers: Int) {
-        for sub in 0..<tracers { test.send(#"{"op":"trace","key":"**","sub":\#(sub)}"#, from: tracer) }
-        test.send("publish k.\(String(repeating: "k", count: 250)) 1", from: tracer)
+        for sub in 0..<tracers { test.tell(#"{"op":"trace","key":"**","sub":\#(sub)}"#, from: tracer) }
+        test.tell("publish k.\(String(repeating: "k", count: 250)) 1", from: tracer)
         test.hub.tellTraces()
     }
 
@@ -124,13 +123,13 @@ struct TraceTests {
         let withTrace = told(tracer)
         #expect(withTrace.count < tracers && !withTrace.contains { $0.isGap })
         var (gaps, turns) = ([Int](), 0)
-        test.send("unsubscribe \(tracers - 1)", from: tracer)
+        test.tell("unsubscribe \(tracers - 1)", from: tracer)
         while test.hub.insight.tracing.hasGaps, turns < tracers {
             test.hub.tellGaps(until: test.hub.effort + 99)
             gaps += told(tracer).filter(\.isGap).map(\.sub)
             turns += 1
         }
-        test.endTurn()
+        test.dropTurn()
         #expect(test.brokenInvariant() == nil)
         #expect(turns > 100)
         let others = Set(0..<(tracers - 1)).subtracting(withTrace.map(\.sub))
@@ -154,8 +153,8 @@ struct TraceTests {
         let tracer = test.client()
         overfill(tracer, tracers: 4_000)
         let lastTold = try #require(told(tracer).map(\.sub).max())
-        for sub in 0...lastTold { test.send("unsubscribe \(sub)", from: tracer) }
-        test.send("publish k 1", from: tracer)
+        for sub in 0...lastTold { test.tell("unsubscribe \(sub)", from: tracer) }
+        test.tell("publish k 1", from: tracer)
         test.hub.tellTraces()
         let lines = told(tracer).filter { $0.sub == lastTold + 1 }
         #expect(lines.map(\.isGap) == [true, false])

@@ -4,6 +4,7 @@
 import PlugboardPosix
 import TestSupport
 
+@testable import PlugboardBroker
 @testable import PlugboardBrokerTests
 
 /// A broker and its clients.
@@ -62,21 +63,19 @@ final class SocketStage: Stage {
 /// A hub. Its clients read at once, except those that have stopped. With slices, a request looks at one key a turn.
 final class HubStage: Stage {
     private let hub: TestHub
-    private let hasSlices: Bool
-    private var numbers: [String: Int] = [:]
+    private var sessions: [String: SessionHandle] = [:]
     private var unread: [String: [String]] = [:]
     private var stopped: Set<String> = []
     private var milliseconds: UInt64 = 0
 
     init(_ transcript: Transcript, hasSlices: Bool = false) throws {
         hub = TestHub(visits: hasSlices ? 1 : nil)
-        self.hasSlices = hasSlices
         if let policy = transcript.policy { try hub.follow(policy) }
     }
 
     func connect(_ client: String, as account: Account) {
         if account.isSupervisor { hub.obey(supervisor: account.process) }
-        numbers[client] = hub.client(
+        sessions[client] = hub.client(
             user: account.user ?? TestHub.owner, groups: account.groups, process: account.process
         )
         unread[client] = [hub.greeting]
@@ -84,13 +83,8 @@ final class HubStage: Stage {
     }
 
     func send(_ bytes: [UInt8], from client: String) throws {
-        let text = String(decoding: bytes, as: UTF8.self)
-        // Whose request goes on isn't read.
-        let parts = hasSlices ? text.split(separator: "\n").map(String.init) : [text]
-        for part in parts {
-            hub.send(part, from: try number(client))
-            readAll()
-        }
+        hub.send(String(decoding: bytes, as: UTF8.self), from: try session(client))
+        readAll()
     }
 
     func line(for client: String) throws -> [UInt8]? {
@@ -98,7 +92,7 @@ final class HubStage: Stage {
             unread[client]?.removeFirst()
             return line
         }
-        if hub.isOpen(try number(client)) { throw NeverHappened(description: "a further line") }
+        if hub.isOpen(try session(client)) { throw NeverHappened(description: "a further line") }
         return nil
     }
 
@@ -109,12 +103,12 @@ final class HubStage: Stage {
     }
 
     func finish(_ client: String) throws {
-        hub.endInput(try number(client))
+        hub.endInput(try session(client))
         readAll()
     }
 
     func vanish(_ client: String) {
-        if let number = numbers[client] { hub.leave(number) }
+        if let session = sessions[client] { hub.leave(session) }
         readAll()
     }
 
@@ -131,17 +125,17 @@ final class HubStage: Stage {
 
     func stopReading(_ client: String) throws {
         stopped.insert(client)
-        hub.stopReading(try number(client))
+        hub.stopReading(try session(client))
     }
 
-    private func number(_ client: String) throws -> Int {
-        guard let number = numbers[client] else { throw NeverHappened(description: "\(client) came") }
-        return number
+    private func session(_ client: String) throws -> SessionHandle {
+        guard let session = sessions[client] else { throw NeverHappened(description: "\(client) came") }
+        return session
     }
 
     private func readAll() {
-        for (client, number) in numbers where !stopped.contains(client) {
-            unread[client, default: []] += hub.read(number)
+        for (client, session) in sessions where !stopped.contains(client) {
+            unread[client, default: []] += hub.read(session)
         }
     }
 }

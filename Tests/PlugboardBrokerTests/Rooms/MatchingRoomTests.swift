@@ -170,7 +170,7 @@ struct PatternStepsTests {
         }
     }
 
-    private func isRefused(_ line: String, from client: Int) -> Bool {
+    private func isRefused(_ line: String, from client: SessionHandle) -> Bool {
         let answer = hub.ask(line, from: client)
         return answer.contains(#""error":"limit""#) && answer.contains("\(Limits.patternStepsMax) steps")
     }
