@@ -158,8 +158,9 @@ struct LateNamesTests {
         /// The time that it takes for each of so many keys.
         func cost(_ keys: Int) throws -> UInt64 {
             let hub = TestHub()
-            let (first, writer) = (hub.client(), hub.client())
+            let (first, later, writer) = (hub.client(), hub.client(), hub.client())
             hub.send(#"{"op":"subscribe","key":"**","phase":1,"ack":true,"initial":false}"#, from: first)
+            hub.send("subscribe **", from: later)
             for key in 0..<keys { hub.take("publish k\(key) 1", from: writer) }
             hub.dropTurn()
             let start = try ProcessUsage.threadNanoseconds()

@@ -254,24 +254,6 @@ struct PolicyBrokerTests {
         #expect(try server.lineOrEnd() == nil)
     }
 
-    @Test("who has not read what it may not see any more is told bye, and what it has not got is dropped")
-    func unread() throws {
-        let reports = Reports()
-        let broker = try TestBroker(policy: Policy.read(all), report: reports.add)
-        let (observer, writer) = (try broker.client(), try broker.client())
-        _ = try observer.ask(#"{"op":"subscribe","key":"**","initial":false,"delivery":"all"}"#)
-        let value = String(repeating: "v", count: 100_000)
-        for index in 0..<100 {
-            _ = try writer.ask(#"{"op":"publish","id":1,"key":"closed","value":"\#(index)\#(value)"}"#)
-        }
-        try broker.follow(Policy.read(little))
-        _ = try reports.next()
-        var lines: [String] = []
-        while let line = try observer.lineOrEnd() { lines.append(line) }
-        #expect(lines.count < 100)
-        #expect(lines.last?.hasPrefix(#"{"event":"bye","reason":"revoked""#) == true)
-    }
-
     @Test("the socket is open to others while a rule is about them, and only then")
     func modes() throws {
         let plain = try TestBroker()
