@@ -118,16 +118,12 @@ struct DeadlineTests {
         #expect(throws: Never.self) { try deadlines.checkInvariants() }
     }
 
-    @Test("a loop with a deadline sleeps until then, once")
-    func loopSleeps() throws {
-        let stage = try SiegeStage(hasSlices: true)
-        #expect(stage.waits(for: 1, dueAfter: 39_000_001) == [40, -1])
-    }
-
-    @Test("more than a turn's worth falls due over turns that don't wait")
-    func loopGoesOn() throws {
-        let stage = try SiegeStage(hasSlices: true)
-        let waits = stage.waits(for: Deadlines.firedPerTurnMax * 3 + 1, dueAfter: 0)
-        #expect(waits == [0, 0, 0, 0, -1])
+    @Test(
+        "a loop sleeps until a deadline, once; more than a turn's worth falls due over turns that don't wait",
+        arguments: [(1, 39_000_001, [40, -1]), (Deadlines.firedPerTurnMax * 3 + 1, 0, [0, 0, 0, 0, -1])]
+            as [(Int, UInt64, [Int32])]
+    )
+    func loopSleeps(count: Int, after: UInt64, waits: [Int32]) throws {
+        #expect(try SiegeStage(hasSlices: true).waits(for: count, dueAfter: after) == waits)
     }
 }

@@ -276,18 +276,6 @@ struct FilteredSnapshotTests {
 
 @Suite("the nearest keys to one that isn't there", .computing)
 struct NearestKeysTests {
-    @Test("only the first 16 misses of a turn are searched for")
-    func perTurn() {
-        let test = TestHub()
-        let client = test.client()
-        test.tell("publish lamp 1", from: client)
-        let replies = (0..<17).map { _ in test.tell("get lam", from: client).first ?? "" }
-        #expect(replies.map { $0.contains("did you mean") } == Array(repeating: true, count: 16) + [false])
-        test.dropTurn()
-        let next = test.tell("get lam", from: client).first ?? ""
-        #expect(next.contains("did you mean"))
-    }
-
     @Test("a search leaps over what lies below its neighbours")
     func leaps() {
         let test = TestHub()
