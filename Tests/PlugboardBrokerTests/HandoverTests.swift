@@ -114,6 +114,10 @@ struct HandoverTests {
         for (key, client) in [("a", cart), ("b", other)] {
             kept.bare.tell(#"{"op":"publish","key":"\#(key)","value":1,"while":"connected"}"#, from: client)
         }
+        kept.bare.tell(
+            #"{"op":"publish","key":"timed","value":1,"while":"connected","ttl":1500}"#, from: cart)
+        // It has no name yet, so nobody can come back for what it has written.
+        kept.bare.tell(#"{"op":"hello","name":"till","grace":3600000}"#, from: other)
         try kept.endTurn()
         kept.bare.hub.keyspace.close()
         let next = try hasJournal ? nil : kept.successor()
@@ -129,7 +133,10 @@ struct HandoverTests {
         #expect(bare.tell(hello, from: bare.client()).first?.contains(#""resumed":true"#) == true)
         bare.hub.expire(now: end)
         #expect(bare.tell("get a", from: asker) == [value + ##""while":"connected"}"##])
+        #expect(bare.tell("get timed", from: asker).first?.contains(#""ttl":500"#) == true)
         try bare.hub.checkInvariants()
+        bare.hub.expire(now: end + 500_000_000)
+        #expect(bare.tell("get timed", from: asker).first?.contains("not_found") == true)
     }
 
     @Test("a hand-over in memory leaves what the journal leaves, after any history", arguments: 0..<60)

@@ -125,15 +125,14 @@ extension Hub {
         _ authors: inout RestoredAuthors
     ) {
         keyspace.unbind(observable, &deadlines)
+        guard record.isWhileConnected || record.expires > 0 else { return }
+        let name = record.by.bytes(of: line)
+        // Nobody comes back by the name of a client that hasn't given one, such as `#2`.
+        let isProgram = record.grace > 0 && name.count > 1 && name[1] != UInt8(ascii: "#")
         if !record.isWhileConnected {
-            if record.expires > 0 {
-                keyspace.bind(observable, to: nil)
-                authors.ends[observable] = RestoredEnd(record, line)
-            }
-        } else if record.grace > 0 {
-            let name = ProgramName(
-                user: record.user ?? access.owner, name: Array(record.by.bytes(of: line))
-            )
+            keyspace.bind(observable, to: nil)
+        } else if isProgram {
+            let name = ProgramName(user: record.user ?? access.owner, name: Array(name))
             let lease = authors.absences[name]?.lease ?? keyspace.lifetimes.leases.insert(SessionLease())
             authors.absences[name] = (lease, record.grace)
             keyspace.bind(observable, to: lease)
@@ -142,6 +141,7 @@ extension Hub {
             keyspace.bind(observable, to: lease)
             _ = keyspace.end(lease)
         }
+        if record.expires > 0 { authors.ends[observable] = RestoredEnd(record, line) }
     }
 
     /// Call when all was read: from now on, values end that were bound to a time. `when` is the time of the last
