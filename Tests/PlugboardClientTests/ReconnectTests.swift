@@ -216,20 +216,24 @@ struct ReconnectTests {
         observation.dispose()
     }
 
-    @Test("parts that went while the connection was down are reported as gone")
-    func noticedParts() async throws {
-        let parts: @Sendable (String) -> String = { fields in
-            #"{"event":"update","sub":1,"key":"k","revision":1,"fields":\#(fields),"initial":true}"#
+    @Test(
+        "parts that went while the connection was down are reported as gone, also if the key is written meanwhile",
+        arguments: [true, false])
+    func noticedParts(isInitial: Bool) async throws {
+        let parts: @Sendable (String, Bool) -> String = { fields, isInitial in
+            let initial = isInitial ? #","initial":true"# : ""
+            return #"{"event":"update","sub":1,"key":"k","revision":1,"fields":\#(fields)\#(initial)}"#
         }
         let fake = try FakeBroker { peer in
             try peer.send(FakeBroker.greeting())
             try peer.answerSubscribe(snapshot: [])
-            try peer.send(parts(#"{"/price":1,"/stock":2}"#))
+            try peer.send(parts(#"{"/price":1,"/stock":2}"#, true))
             try peer.send(#"{"event":"synced","sub":1,"revision":1}"#)
         } _: { peer in
             try peer.send(FakeBroker.greeting())
             try peer.answerSubscribe(snapshot: [])
-            try peer.send(parts(#"{"/price":3}"#))
+            try peer.send(parts(#"{"/price":3}"#, isInitial))
+            try peer.send(parts(#"{"/price":4}"#, false))
             try peer.send(#"{"event":"synced","sub":1,"revision":1}"#)
             try peer.drain()
         }
@@ -238,7 +242,7 @@ struct ReconnectTests {
         let options = SubscribeOptions(fields: ["/price", "/stock"])
         let observation = try await bus.subscribe("*", options: options) { heard.add($0) }
         try await eventually("two snapshots end") { heard.all.filter { $0.kind == .synced }.count == 2 }
-        #expect(heard.all.filter { $0.kind == .update }.map(\.gone) == [[], ["/stock"]])
+        #expect(heard.all.filter { $0.kind == .update }.map(\.gone) == [[], ["/stock"], []])
         observation.dispose()
     }
 

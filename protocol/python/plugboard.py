@@ -1568,7 +1568,8 @@ class _KnownKeys:
             if before is _ABSENT:
                 raise BadReply(f"the broker sent a patch of {event.key}, which has no value here")
             event.value, event.has_value = merge(before, event.patch), True
-        if before is not _ABSENT and event.initial and event.fields is not None:
+        # The broker doesn't know what was known on another connection.
+        if known and known[0] != self._connection and event.fields is not None:
             event.gone = tuple(pointer for pointer in self._fields if pointer not in event.fields)
         if self._has_diff or self._has_snapshot:
             self._keys[event.key] = (self._connection, event.value if self._has_diff else None)

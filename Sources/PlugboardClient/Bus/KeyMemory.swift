@@ -73,7 +73,8 @@ final class KeyMemory: Sendable {
     private func note(_ event: inout Event, _ state: inout State) {
         let before = state.keys[event.key]
         if let patch = event.patch { event.value = before?.value.map { $0.merged(with: patch) } }
-        if before != nil, event.isInitial, !options.fields.isEmpty {
+        // The broker doesn't know what was known on another connection.
+        if let before, before.connection != state.connection, !options.fields.isEmpty {
             event.gone = options.fields.filter { event.fields[$0] == nil }
         }
         let value = options.diff ? event.value : nil

@@ -427,6 +427,31 @@ class FakeTests(unittest.IsolatedAsyncioTestCase):
                             break
                     self.assertEqual(fake.connections, 2)
 
+    async def test_parts_that_went_meanwhile_are_gone_also_if_the_key_is_written_meanwhile(self) -> None:
+        def talk(*parts: Any, is_last: bool = False) -> Any:
+            async def say_all(reader: Any, writer: Any) -> None:
+                say(writer, FakeBroker.GREETING)
+                asked = await heard(reader)
+                say(writer, {"ok": "subscribe", "id": asked["id"], "sub": asked["sub"], "revision": 0})
+                for fields in parts:
+                    update = {"event": "update", "sub": asked["sub"], "key": "k", "revision": 1}
+                    say(writer, {**update, "fields": fields})
+                say(writer, {"event": "synced", "sub": asked["sub"], "revision": 1})
+                if is_last:
+                    await until_goodbye(reader)
+
+            return say_all
+
+        first, second = talk({"/a": 1, "/n": 2}), talk({"/a": 3}, {"/a": 4}, is_last=True)
+        gone: List[Any] = []
+        async with FakeBroker(first, second) as fake, plugboard.connect(path=fake.path) as bus:
+            async for event in bus.subscribe("k", fields=["/a", "/n"]):
+                if event.kind == "update":
+                    gone.append(event.gone)
+                if event.kind == "synced" and len(gone) == 3:
+                    break
+        self.assertEqual(gone, [(), ("/n",), ()])
+
     async def test_whatever_a_line_has_it_is_read_or_refused(self) -> None:
         """Random lines, always the same, out of the names and values of real ones."""
         chance = random.Random(61)
