@@ -242,6 +242,12 @@ extension Hub {
     private mutating func queueLine(
         _ news: borrowing WriteEvent, to subscription: SubscriptionHandle, isGated: Bool
     ) {
+        let known = matching[subscription].backlog
+        if let backlog = known, backlog.lines.hasGap, matching[subscription].filter == nil {
+            // Nothing finds room behind a gap, so no line is made.
+            return backlog.lines.drop(
+                revision: news.revision, event: delivery.eventNumber, before: journalPlace(of: news))
+        }
         guard let place = line(of: news, for: subscription) else { return }
         let header = PendingLines.Header(
             revision: news.revision,
