@@ -163,8 +163,8 @@ extension ResumingConnection.News {
     /// The text for a person.
     var text: String {
         switch self {
-        case .apart(let reason): "\(reason); waiting for it to come back (--no-reconnect ends instead)"
-        case .back(isWhole: true): "the broker is back; what was written meanwhile follows"
+        case .apart(let reason): "\(reason); waiting for it to come back (Ctrl-C ends)"
+        case .back(isWhole: true): "the broker is back"
         case .back(isWhole: false): "the broker is back; what happened meanwhile is not known"
         }
     }
