@@ -83,6 +83,7 @@ public struct Policy: Equatable, Sendable {
 
     /// For a person: how many rules, and whether others may connect.
     public var summary: String {
+        if rules.isEmpty { return "no rules, so nobody may do anything" }
         let rules = ruleCount == 1 ? "1 rule" : "\(ruleCount) rules"
         return admitsOthers ? "\(rules), for other users as well" : "\(rules), for this user and root"
     }
