@@ -57,7 +57,7 @@ struct PolicyReaderTests {
         #expect(patterns(policy.rules[1].deny[.subscribe]) == ["cart.a", "cart.b"])
         #expect(policy.rules[2].users == .everybody)
         #expect(policy.admitsOthers)
-        #expect(try read(#"{"rules":[]}"#).summary == "0 rules, for this user and root")
+        #expect(try read(#"{"rules":[]}"#).summary == "no rules, so nobody may do anything")
     }
 
     @Test(
