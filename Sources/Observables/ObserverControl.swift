@@ -20,13 +20,13 @@ import Synchronization
 /// All functions may be called from any thread and from within a notification. An observer that has ended
 /// isn't controlled any more, and what it was owed is forgotten; an observer ends with what it observes, too.
 public final class ObserverControl: Sendable {
-    struct Member: Sendable {
+    private struct Member: Sendable {
         weak var gate: (any HeldGate)?
     }
 
     private let paused = Atomic(false)
     private let lost = Atomic(0)
-    let members = Mutex<(all: [Member], pruneAt: Int)>(([], 16))
+    private let members = Mutex<(all: [Member], pruneAt: Int)>(([], 16))
 
     public init() {}
 
@@ -87,6 +87,9 @@ public final class ObserverControl: Sendable {
     }
 
     func noteLagged() { lost.add(1, ordering: .relaxed) }
+
+    /// How many observers it knows, those that have ended and were not yet forgotten included.
+    var memberCount: Int { members.withLock { $0.all.count } }
 
     private var gates: [any HeldGate] { members.withLock { $0.all.compactMap(\.gate) } }
 }
