@@ -116,8 +116,8 @@ extension JournalWriter {
 
     /// Decides whether clients that write have to be slowed down: because the disk is behind, or a snapshot.
     func notePressure() {
-        let (disk, snapshot) = (lag.pressure(), pressureOfSnapshot)
-        pressure = disk == nil && snapshot == nil ? nil : min(disk ?? .max, snapshot ?? .max)
+        let (disk, room) = (lag.pressure(), pressureOfRoom)
+        pressure = disk == nil && room == nil ? nil : min(disk ?? .max, room ?? .max)
         if let pressure { leastPressure = min(leastPressure ?? .max, pressure) }
     }
 

@@ -59,9 +59,10 @@ public enum Journal {
         // A killed broker may have left reserved room after the end. This frees it.
         try? store.sync(JournalFiles.segment(segment))
         guard isShort() else { return }
-        let old = index.old(upTo: index.snapshot, keeping: 0)
-        _ = index.forget(old)
-        store.removeAll(old.map(JournalFiles.segment))
+        for segment in index.old(upTo: index.snapshot, keeping: 0) {
+            _ = index.forgetFirst()
+            try? store.remove(JournalFiles.segment(segment))
+        }
     }
 
     /// A random name for a life of the revision counter: 16 hexadecimal digits.

@@ -28,9 +28,9 @@ public struct JournalOptions: Sendable {
     var laidOutBytes = JournalLimits.laidOutBytes
 
     /// What the journal may take up beyond its tight bound, where so many bytes are free and so many are
-    /// written in a second.
-    func leeway(free: Int, bytesPerSecond: Int) -> Int {
-        let wanted = bytesPerSecond * JournalLimits.leewaySeconds
+    /// written in a second. `needed` bytes of it can't be given back yet.
+    func leeway(free: Int, bytesPerSecond: Int, atLeast needed: Int = 0) -> Int {
+        let wanted = max(bytesPerSecond * JournalLimits.leewaySeconds, needed)
         let most = min(max(wanted, leewayBytes.lowerBound), leewayBytes.upperBound)
         let leeway = min(most, free / JournalLimits.leewaysPerDisk)
         return leeway > JournalLimits.promisedBytes ? leeway : 0

@@ -34,9 +34,9 @@ public enum JournalWork: Sendable {
     case write(SnapshotFile, [UInt8])
     /// Ends a snapshot, which replaces all segments up to this one.
     case compact(upTo: UInt64, SnapshotFile)
-    /// Removes segments that a snapshot replaces and that have so many bytes, and closes those of their files that are
-    /// still open. For large files the system needs time for that.
-    case trim([UInt64], closing: [UnsyncedFile], bytes: Int)
+    /// Removes a segment that a snapshot replaces and that has so many bytes, and closes its file if it is still open.
+    /// For a large file the system needs time for that.
+    case trim(UInt64, closing: UnsyncedFile?, bytes: Int)
     /// Reads the next piece of history for a client.
     case read(ReadRequest)
 
@@ -81,8 +81,8 @@ public enum JournalWork: Sendable {
                 file.append(piece)
                 return nil
             case .compact(let last, let file): return .compacted(bytes: try store.compact(upTo: last, file))
-            case .trim(let segments, _, let bytes):
-                store.removeAll(segments.map(JournalFiles.segment))
+            case .trim(let segment, _, let bytes):
+                try? store.remove(JournalFiles.segment(segment))
                 return .released(bytes: bytes)
             case .read(let request): return .read(ReadPiece(request, store))
             }

@@ -72,10 +72,10 @@ extension JournalWriter {
     }
 
     /// How many bytes a second all clients together should write, so that the room lasts until the snapshot is
-    /// made; nil if none is being made. If it takes longer than the last one, it falls with the room that is left. Some
-    /// room stays for those who write little, so that the loop itself hardly ever waits for the snapshot.
-    var pressureOfSnapshot: Int? {
-        guard isCompacting else { return nil }
+    /// made; nil if none is being made and nothing is being removed. If it takes longer than the last one, it falls with
+    /// the room that is left. Some room stays for those who write little, so that the loop itself hardly ever waits.
+    var pressureOfRoom: Int? {
+        guard isCompacting || unreleased > 0 else { return nil }
         let room = max(0, roomLeft(0) - leeway / JournalLimits.leewayForFew)
         let expected = max(snapshotNanoseconds, JournalLimits.snapshotNanoseconds.least)
         let passed = min(time.nanoseconds() - snapshotBegan, expected)
@@ -134,15 +134,14 @@ extension JournalWriter {
     func trimHistory() { trim(keeping: history) }
 
     private func trim(keeping historyBytes: Int) {
-        let old = index.old(upTo: index.snapshot, keeping: historyBytes)
-        guard let last = old.last else { return }
-        let bytes = index.forget(old)
-        unreleased += bytes
-        // These need no sync any more, and the system may drop their unwritten bytes.
-        let gone = ended.filter { $0.segment <= last }
-        if !gone.isEmpty { isClosing = true }
-        ended.removeAll { $0.segment <= last }
-        worker.add(.trim(old, closing: gone, bytes: bytes))
+        for segment in index.old(upTo: index.snapshot, keeping: historyBytes) {
+            let bytes = index.forgetFirst()
+            unreleased += bytes
+            // It needs no sync any more, and the system may drop its unwritten bytes.
+            let unsynced = ended.firstIndex { $0.segment == segment }.map { ended.remove(at: $0) }
+            if unsynced != nil { isClosing = true }
+            worker.add(.trim(segment, closing: unsynced, bytes: bytes))
+        }
     }
 
     /// Frees room when there is none. Removes the file that was made ahead, and ends the segment for a

@@ -67,7 +67,10 @@ extension JournalWriter {
     /// there is room for it.
     func beginMeasuring(live: Int) {
         let free = store.freeBytes() ?? .max
-        leeway = options.leeway(free: free, bytesPerSecond: rate.bytesPerSecond)
+        // It falls no faster than room is freed.
+        let used = leeway - roomLeft(live)
+        let needed = min(leeway, used + used / JournalLimits.leewayForFew)
+        leeway = options.leeway(free: free, bytesPerSecond: rate.bytesPerSecond, atLeast: needed)
         let part = live / JournalLimits.segmentsPerState
         let most = max(options.segmentBytes.lowerBound, leeway / JournalLimits.segmentsPerLeeway)
         var end = max(min(segmentLength, most), part)

@@ -97,10 +97,9 @@ struct SegmentIndex {
         return entries[..<first].prefix { $0.number <= last }.map(\.number)
     }
 
-    /// Forgets the first segments. Returns how many bytes they had.
-    mutating func forget(_ old: [UInt64]) -> Int {
-        let bytes = entries.prefix(old.count).reduce(0) { $0 + $1.bytes }
-        entries.removeFirst(old.count)
+    /// Forgets the first segment. Returns how many bytes it had.
+    mutating func forgetFirst() -> Int {
+        let bytes = entries.removeFirst().bytes
         heldBytes -= bytes
         return bytes
     }
