@@ -195,7 +195,7 @@ extension Session {
 
     var hasUnread: Bool {
         if let backlog, !backlog.isEmpty { return true }
-        return outbox.count > 0 || isBehind || isHeld
+        return outbox.count > 0 || isBehind
     }
 
     private static let callBytes = 512

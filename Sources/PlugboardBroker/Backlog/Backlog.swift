@@ -187,9 +187,7 @@ final class SessionBacklog {
     var ready = List<SubscriptionHandle>()
     /// Whose turn it is in `ready`.
     var turn = 0
-    /// Replies that are sent after everything up to `deferredUntil`.
-    var deferred = ByteBuffer()
-    var deferredUntil: UInt64 = 0
+    var deferred = DeferredLines()
     /// Subscriptions whose `subscribe` is answered in `deferred`. They begin after that.
     var unanswered = List<SubscriptionHandle>()
     var replaying = List<SubscriptionHandle>()
@@ -272,6 +270,60 @@ extension SessionBacklog: Checked {
                 if backlog.replay != nil { replaying.insert(subscription) }
             }
         }
+    }
+}
+
+/// Replies, calls and answers to a client that is behind, in their order. Each is sent after everything that the client
+/// was owed when it came, and not after what it was owed since: otherwise calls could keep each other back for ever.
+struct DeferredLines: ~Copyable {
+    /// Lines in a row that wait for the same.
+    private struct Piece: BitwiseCopyable {
+        let until: UInt64
+        /// Whether they reply to the client's own lines.
+        let isOwn: Bool
+        var count: Int
+    }
+
+    private var bytes = ByteBuffer()
+    private var pieces = List<Piece>()
+    private var ownPieces = 0
+
+    var isEmpty: Bool { pieces.isEmpty }
+    /// How many bytes wait.
+    var count: Int { bytes.count }
+    /// Whether a reply to the client's own lines waits. Then its next lines wait for that.
+    var hasOwn: Bool { ownPieces > 0 }
+    /// Up to this revision all that is owed comes before the first ones; nil if there are none.
+    var until: UInt64? { pieces.isEmpty ? nil : pieces[0].until }
+
+    mutating func append(_ lines: Span<UInt8>, until revision: UInt64, isOwn: Bool) {
+        bytes.append(lines)
+        if let last = pieces.last, last.until == revision, last.isOwn == isOwn {
+            pieces[pieces.count - 1].count += lines.count
+        } else {
+            pieces.append(Piece(until: revision, isOwn: isOwn, count: lines.count))
+            if isOwn { ownPieces += 1 }
+        }
+    }
+
+    /// Moves those that wait for nothing from `revision` on to a buffer.
+    mutating func release(before revision: UInt64, to buffer: inout ByteBuffer) {
+        var (first, released) = (0, 0)
+        while first < pieces.count, pieces[first].until < revision {
+            released += pieces[first].count
+            if pieces[first].isOwn { ownPieces -= 1 }
+            first += 1
+        }
+        buffer.append(bytes.bytes[..<released])
+        pieces.removeFirst(first)
+        bytes.removeFirst(released)
+        if isEmpty { removeAll() }
+    }
+
+    mutating func removeAll() {
+        bytes.releaseMemory()
+        pieces.removeAll()
+        ownPieces = 0
     }
 }
 

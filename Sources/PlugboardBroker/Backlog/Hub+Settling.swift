@@ -120,8 +120,8 @@ extension Hub {
             steps += Cost.share + bytes / Cost.bytesOwedPerStep
         }
         insight.count(steps: steps)
-        if sessions[session].isHeld { releaseDeferred(session, sessionBacklog) }
-        if sessionBacklog.ready.isEmpty, !sessions[session].isHeld, !sessionBacklog.isReading(matching) {
+        releaseDeferred(session, sessionBacklog)
+        if sessionBacklog.ready.isEmpty, sessionBacklog.deferred.isEmpty, !sessionBacklog.isReading(matching) {
             sessions[session].isBehind = false
         }
         sessions[session].dropEmptyBacklog()
@@ -282,16 +282,19 @@ extension Hub {
         backlog.owesSynced = false
     }
 
-    /// Queues the reply that waited, once everything up to its revision was sent.
+    /// Queues the lines that waited, as far as everything that comes before them was sent.
     private mutating func releaseDeferred(_ session: SessionHandle, _ sessionBacklog: SessionBacklog) {
-        let until = sessionBacklog.deferredUntil
-        if sessionBacklog.isReading(upTo: until, matching) { return }
+        guard let until = sessionBacklog.deferred.until, !sessionBacklog.isReading(upTo: until, matching)
+        else { return }
+        var end = sessionBacklog.isReading(matching) ? until &+ 1 : .max
         for subscription in sessionBacklog.ready.all {
-            if let next = nextRevision(of: subscription), next <= until { return }
+            guard let next = nextRevision(of: subscription) else { continue }
+            if next <= until { return }
+            end = min(end, next)
         }
         delivery.openOwn(of: session, &sessions)
-        sessions[session].outbox.own.append(sessionBacklog.deferred.bytes)
-        sessionBacklog.deferred.releaseMemory()
+        sessionBacklog.deferred.release(before: end, to: &sessions[session].outbox.own)
+        if sessionBacklog.deferred.hasOwn { return }
         // The new subscriptions whose replies were just queued may get events now.
         while let subscription = sessionBacklog.unanswered.popLast() {
             matching[subscription].backlog?.awaitsReply = false

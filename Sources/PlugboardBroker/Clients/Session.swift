@@ -107,7 +107,7 @@ struct Session: ~Copyable, Checked {
     @inline(__always) var isGuarded: Bool { grant != nil }
 
     /// A reply waits for owed events, and the next request waits for the reply.
-    var isHeld: Bool { backlog?.deferred.isEmpty == false }
+    var isHeld: Bool { backlog?.deferred.hasOwn == true }
 
     @inline(__always) var standing: (isOpen: Bool, isGuarded: Bool, author: AuthorHandle?) {
         (isOpen, isGuarded, signature)
@@ -137,21 +137,15 @@ struct Session: ~Copyable, Checked {
         return backlog.owedCount
     }
 
-    /// Holds a reply back until all that is owed up to a revision was sent.
-    mutating func putOff(_ reply: Span<UInt8>, until revision: UInt64) {
-        hold(until: revision).deferred.append(reply)
+    /// Holds a line back until all that is owed up to a revision was sent.
+    mutating func putOff(_ line: Span<UInt8>, until revision: UInt64) {
+        makeBacklog().deferred.append(line, until: revision, isOwn: false)
     }
 
     /// The same for a reply that is already in its own bytes, from `start` on.
     mutating func putOffOwn(from start: Int, until revision: UInt64) {
-        hold(until: revision).deferred.append(outbox.own.bytes[start...])
+        makeBacklog().deferred.append(outbox.own.bytes[start...], until: revision, isOwn: true)
         outbox.own.truncate(to: start)
-    }
-
-    private mutating func hold(until revision: UInt64) -> SessionBacklog {
-        let backlog = makeBacklog()
-        backlog.deferredUntil = revision
-        return backlog
     }
 
     /// Marks it as behind if too much is unread. Then its events are owed. Call it when its outbox has grown.

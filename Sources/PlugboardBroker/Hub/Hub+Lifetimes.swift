@@ -102,7 +102,7 @@ extension Hub {
             return sessions[session].endPresence(keyspace)
         }
         if let program, sessions[session].closeReason != .goodbye, !keyspace.isClosed,
-            graces.hasRoom(for: program.name)
+            !keyspace.lifetimes.leases[lease].isEmpty, graces.hasRoom(for: program.name)
         {
             return postpone(lease, of: session, program.name, program.milliseconds)
         }
@@ -206,8 +206,10 @@ extension Hub {
         graces.enter(session, name, milliseconds)
         guard let (lease, absence) = graces.take(name) else { return false }
         deadlines.cancel(keyspace.lifetimes.leases[lease].deadline)
+        // Others may have overwritten all of it meanwhile.
+        let isLeft = !keyspace.lifetimes.leases[lease].isEmpty
         handOver(lease, absence.account, to: session)
-        return true
+        return isLeft
     }
 
     private mutating func handOver(_ left: LeaseHandle, _ before: Account?, to session: SessionHandle) {
@@ -256,12 +258,13 @@ extension Hub {
         return lease
     }
 
-    /// What an earlier broker's clients had bound waits for them. Their time begins anew.
+    /// What an earlier broker's clients had bound waits for them, if it wasn't deleted or overwritten later. Their time
+    /// begins anew.
     mutating func waitForReturns(_ absences: [ProgramName: (lease: LeaseHandle, milliseconds: UInt64)]) {
         for (name, (lease, milliseconds)) in absences.sorted(by: {
             $0.value.lease.slot < $1.value.lease.slot
         }) {
-            if graces.hasRoom(for: name) {
+            if !keyspace.lifetimes.leases[lease].isEmpty, graces.hasRoom(for: name) {
                 waitForReturn(lease, Absence(name: name), milliseconds)
             } else {
                 _ = keyspace.end(lease)

@@ -122,7 +122,7 @@ struct Hub: ~Copyable {
         // What was cancelled may be the beginning of the newest one.
         if isBusy, let newest { end(newest) }
         guard endSubscriptions(of: session, until: effortEnd) else { return false }
-        sessions[session].backlog?.deferred.releaseMemory()
+        sessions[session].backlog?.deferred.removeAll()
         sessions[session].isBehind = false
         sessions[session].dropEmptyBacklog()
         return true
@@ -140,7 +140,7 @@ struct Hub: ~Copyable {
         cancelRequest(of: session)
         sessions[session].backlog?.ready.removeAll()
         sessions[session].backlog?.unanswered.removeAll()
-        sessions[session].backlog?.deferred.releaseMemory()
+        sessions[session].backlog?.deferred.removeAll()
         sessions[session].isBehind = false
     }
 

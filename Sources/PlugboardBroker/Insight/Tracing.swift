@@ -55,11 +55,29 @@ struct Tracing: ~Copyable {
         self.source = source
     }
 
-    mutating func add(_ tracer: Tracer) {
+    /// Returns false if finding who traces a key could then take too many steps. Then nothing was added.
+    mutating func add(_ tracer: Tracer) -> Bool {
         for pattern in tracer.patterns { _ = tree.insert(pattern.span, tracer) }
+        guard tree.steps <= Limits.patternStepsMax else {
+            _ = removeFromTree(tracer)
+            return false
+        }
         tracers[tracer.subscription] = tracer
         if tracer.limit != nil { limited.append(tracer) }
         countAwake(tracer, 1)
+        return true
+    }
+
+    private func removeFromTree(_ tracer: Tracer) -> Int {
+        var visits = 0
+        for pattern in tracer.patterns {
+            guard let node = tree.node(of: pattern.span),
+                let place = node.entries.lastIndex(where: { $0 === tracer })
+            else { continue }
+            visits += node.entries.count - place
+            tree.remove(at: place, from: node)
+        }
+        return visits
     }
 
     @inline(__always) var isOn: Bool { awakeForWritesCount > 0 }
@@ -75,14 +93,7 @@ struct Tracing: ~Copyable {
     /// those with the same patterns, as a write looks for all of them.
     mutating func remove(_ subscription: SubscriptionHandle) -> (ticket: DeadlineTicket?, visits: Int) {
         guard let tracer = tracers.removeValue(forKey: subscription) else { return (nil, 0) }
-        var visits = limited.count
-        for pattern in tracer.patterns {
-            guard let node = tree.node(of: pattern.span),
-                let place = node.entries.lastIndex(where: { $0 === tracer })
-            else { continue }
-            visits += node.entries.count - place
-            tree.remove(at: place, from: node)
-        }
+        let visits = limited.count + removeFromTree(tracer)
         tracer.gap = nil
         if tracer.limit != nil { limited.removeAll { $0 === tracer } }
         if !tracer.isResting { countAwake(tracer, -1) }

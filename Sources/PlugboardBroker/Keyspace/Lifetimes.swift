@@ -284,6 +284,7 @@ struct SessionLease {
     /// The grace of its name in milliseconds; 0 if it has none.
     var grace: UInt64 = 0
     var will: Will?
+    var isEmpty: Bool { first < 0 && will == nil }
 
     var willBytes: Int { will?.bytes.count ?? 0 }
 

@@ -79,7 +79,7 @@ final class Connection {
 
     /// Nothing is left to send to it or to read from it.
     func isFinished(_ session: borrowing Session) -> Bool {
-        let isToBeAnswered = session.isHeld || session.isParting
+        let isToBeAnswered = session.backlog?.deferred.isEmpty == false || session.isParting
         guard session.outbox.isEmpty, !isToBeAnswered || outputEnded else { return false }
         if !session.isOpen || outputEnded { return !session.isOpen || inputEnded }
         return inputEnded && !isHeldBack && !todo.contains(.lines) && session.subscriptions.isEmpty

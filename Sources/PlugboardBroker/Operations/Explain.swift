@@ -89,12 +89,16 @@ extension Hub {
         try Access.checkPatterns(wanted, asked.line, sessions[session])
         let sub = try chooseSub(asked, patterns: wanted.count)
         let subscription = matching.add(sub.bytes, of: session, options, nil)
-        sessions[session].subscriptions.insert(subscription, &matching)
-        matching[subscription].role = .traces
         let patterns = wanted.map { Array($0.bytes(of: asked.line)) }
         let tracer = Tracer(subscription, of: session, patterns, onlyCalls: options.onlyCalls)
         tracer.limit = Self.traceLimit(asked.request, options)
-        insight.tracing.add(tracer)
+        guard insight.tracing.add(tracer) else {
+            matching.remove(subscription)
+            let steps = "finding who traces a key could take more than \(Limits.patternStepsMax) steps"
+            throw Refusal(.limit, "with these patterns, \(steps)", hint: Pattern.fewerSteps)
+        }
+        sessions[session].subscriptions.insert(subscription, &matching)
+        matching[subscription].role = .traces
         reply(subscription, asked)
         updateDemand(of: subscription, 1)
     }
