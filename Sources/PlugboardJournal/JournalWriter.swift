@@ -233,6 +233,7 @@ public final class JournalWriter {
     private func noteSyncTime() {
         let now = time.nanoseconds()
         lag.noteSynced()
+        if lagTold > JournalLimits.lagToldNanoseconds { news.append(.caughtUp) }
         lagTold = JournalLimits.lagToldNanoseconds
         let isQuick = now - syncBegan <= JournalLimits.quickSyncNanoseconds
         quickSyncs = isQuick ? min(quickSyncs + 1, JournalLimits.quickSyncsMin) : 0
@@ -435,6 +436,8 @@ public enum JournalNews: Sendable {
     case gone(JournalMark, isNew: Bool)
     /// A sync has taken so long by now, and so many bytes wait for the disk.
     case behind(seconds: Int, bytes: Int)
+    /// That sync is done.
+    case caughtUp
     /// The file is in its folder again.
     case found
     /// History that a client asked for.

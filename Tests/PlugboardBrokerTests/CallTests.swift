@@ -24,6 +24,35 @@ struct CallTests {
         #expect(bare.tell("call b", from: caller).first?.contains("no_provider") == true)
     }
 
+    @Test("a server that is behind gets each call after what it was owed by then, whatever comes meanwhile")
+    func behind() throws {
+        let hub = TestHub()
+        let (server, caller) = (hub.client(), hub.client())
+        hub.send("serve s\nsubscribe k.*", from: server)
+        _ = hub.read(server)
+        hub.stopReading(server)
+        let value = String(repeating: "v", count: 20_000)
+        var told: [String] = []
+        // All keys are written again in each round, so something is owed at any time.
+        for round in 1...3 {
+            for key in 1...100 { hub.send("publish k.\(key) \"\(value)\"", from: caller) }
+            hub.send(#"{"op":"call","id":\#(round),"key":"s"}"#, from: caller)
+            told += hub.readSome(server)
+        }
+        // It is still owed something, and its own requests don't wait for the calls.
+        hub.send(#"{"op":"publish","id":"own","key":"own","value":1}"#, from: server)
+        #expect(hub.ask("get own", from: caller).contains(#""value":1"#))
+        let before = told.count { $0.contains(#""event":"call""#) }
+        told += hub.read(server)
+        func place(_ part: String) throws -> Int { try #require(told.firstIndex { $0.contains(part) }) }
+        #expect(before > 0)
+        let calls = try (1...3).map { try place(#""event":"call","call":"\#($0)""#) }
+        #expect(calls == calls.sorted())
+        // Each comes after the writes before it, as far as these weren't overwritten.
+        #expect(try place(#""revision":300,"#) < calls[2])
+        #expect(try calls[2] < place(#""ok":"publish","id":"own""#))
+    }
+
     @Test("a client in line counts as one that serves, for its limit and its user's list")
     func sparesCount() {
         let hub = TestHub()

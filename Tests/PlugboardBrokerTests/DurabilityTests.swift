@@ -401,6 +401,10 @@ struct ThrottleTests {
             }
         }
         #expect(seen == ["2", "4", "8"])
+        worker.finish()
+        try stage.loop.takeJournalNews()
+        let warnings = try stage.reply(to: "get $broker.warnings\n", from: link)
+        #expect(warnings.contains(#""value":[],"#), "\(warnings)")
     }
 }
 

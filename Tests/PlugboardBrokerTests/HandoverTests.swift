@@ -116,6 +116,11 @@ struct HandoverTests {
         }
         kept.bare.tell(
             #"{"op":"publish","key":"timed","value":1,"while":"connected","ttl":1500}"#, from: cart)
+        // What is left of it nobody waits for.
+        let gone = kept.bare.client()
+        kept.bare.tell(#"{"op":"hello","name":"gone","grace":1000}"#, from: gone)
+        kept.bare.tell(#"{"op":"publish","key":"c","value":1,"while":"connected"}"#, from: gone)
+        kept.bare.tell("publish c 2", from: kept.bare.client())
         // It has no name yet, so nobody can come back for what it has written.
         kept.bare.tell(#"{"op":"hello","name":"till","grace":3600000}"#, from: other)
         try kept.endTurn()
@@ -125,6 +130,7 @@ struct HandoverTests {
         let bare = try next ?? KeptHub(disk, TimeSource(clock)).bare
         let end = TimeSource(clock).nanoseconds() + 1_000_000_000
         let asker = bare.client()
+        #expect(bare.hub.graces.absences.count == 1)
         let value =
             ##"{"ok":"get","key":"a","revision":1,"value":1,"by":"cart","when":"2026-01-01T00:00:01Z","live":false,"##
         #expect(bare.tell("get a", from: asker) == [value + ##""while":"connected","grace":1000}"##])

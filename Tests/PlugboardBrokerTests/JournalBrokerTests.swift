@@ -59,6 +59,7 @@ struct JournalBrokerTests {
             guard loss == .moved else { return }
             try files.moveItem(atPath: state + ".away", toPath: state)
             try eventually("it is noticed") { try client.ask(durable).hasPrefix(#"{"ok":"publish""#) }
+            #expect(try client.ask("get $broker.warnings").contains(#""value":[],"#))
         }
         guard loss == .moved else { return }
         try withBroker { broker in

@@ -31,6 +31,26 @@ struct WalkTests {
         #expect(Requests.visitsPerSlice == 4_096 && Requests.partAtOnce == 64)
     }
 
+    @Test("who comes back and has missed more than that begins later, and misses nothing")
+    func resumed() {
+        hub.visitsMax = 4
+        hub.send(#"{"op":"subscribe","key":"**","since":1}"#, from: asker)
+        #expect(!hub.isBusy(asker))
+        #expect(hub.read(asker).count == 6)
+        hub.send(#"{"op":"subscribe","key":"**","since":0,"sub":"all"}"#, from: asker)
+        hub.send(#"{"op":"subscribe","key":"**","since":0,"id":0}"#, from: writer)
+        #expect(hub.isBusy(asker) && hub.isBusy(writer))
+        let other = hub.client()
+        hub.send("publish a.1 2", from: other)
+        #expect(hub.ask("sync", from: other).contains("revision"))
+        #expect(hub.goOnToEnd() == 2)
+        let told = hub.read(asker).filter { $0.contains(#""sub":"all""#) }
+        #expect(told.first == #"{"ok":"subscribe","sub":"all","revision":6,"resumed":true}"#)
+        #expect(told.count == 7 && told.last == #"{"event":"synced","sub":"all","revision":6}"#)
+        #expect(told.contains { $0.contains(#""key":"a.1","revision":6,"value":2"#) })
+        #expect(hub.read(writer).count == 7)
+    }
+
     @Test("who has not the right any more at its end is told nothing")
     func rights() throws {
         let policy = #"{"rules":[{"allow":{"everything":["**"]}}]}"#

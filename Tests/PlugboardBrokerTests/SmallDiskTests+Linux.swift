@@ -96,12 +96,16 @@
             #expect(try client.ask("get more.1").contains("\"value\":\"yyy"))
             #expect(try client.ask("emit more.1 1").contains("\"ok\""))
             #expect(try client.ask("publish key 1").contains("\"storage\""))
+            #expect(try client.ask("get $broker.warnings").contains("is full: writes are refused"))
             disk.remove("ballast")
             let end = ContinuousClock.now + .seconds(20)
             while ContinuousClock.now < end, try !client.ask("delete more.1").contains("\"ok\"") {
                 usleep(50_000)
             }
             #expect(try client.write(100) == 0)
+            try eventually("the warning goes") {
+                try client.ask("get $broker.warnings").contains(#""value":[],"#)
+            }
             broker.stop()
         }
     }

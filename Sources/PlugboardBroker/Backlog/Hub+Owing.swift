@@ -68,15 +68,24 @@ extension Hub {
     /// this turn too much. Otherwise the filter decides.
     private mutating func isOwed(_ news: borrowing WriteEvent, to subscription: SubscriptionHandle) -> Bool {
         guard let filter = matching[subscription].filter else { return true }
-        if isJudgedLater(news.event, for: subscription) || mayHaveMissed(news, filter) { return true }
-        if matching[subscription].folds(news.event), let backlog = matching[subscription].backlog,
-            backlog.keys.find(news.observable) != nil || backlog.replay?.gathers == true
+        if isJudgedLater(news.event, for: subscription) || mayHaveMissed(news, filter)
+            || owes(news.observable, news.event, to: subscription)
         {
             return true
         }
         delivery.judge.ask(about: delivery.eventNumber)
         defer { delivery.judge.endAsking() }
         return delivery.judge.concerns(news.event, from: news.old(in: keyspace), to: news.value, filter)
+    }
+
+    /// Whether an observer is owed a key anyway, or may be, so that its filter is asked when it is told.
+    func owes(_ observable: ObservableHandle?, _ event: EventKind, to subscription: SubscriptionHandle)
+        -> Bool
+    {
+        guard matching[subscription].folds(event), let backlog = matching[subscription].backlog else {
+            return false
+        }
+        return backlog.replay?.gathers == true || observable.map { backlog.keys.find($0) != nil } ?? false
     }
 
     /// Whether an observer may not know the value before a write, because it might not see the key then.

@@ -121,7 +121,8 @@ extension Hub {
         }
         insight.count(steps: steps)
         releaseDeferred(session, sessionBacklog)
-        if sessionBacklog.ready.isEmpty, sessionBacklog.deferred.isEmpty, !sessionBacklog.isReading(matching) {
+        if sessionBacklog.ready.isEmpty, sessionBacklog.deferred.isEmpty, !sessionBacklog.isReading(matching)
+        {
             sessions[session].isBehind = false
         }
         sessions[session].dropEmptyBacklog()

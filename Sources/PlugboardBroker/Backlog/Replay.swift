@@ -204,6 +204,7 @@ extension Hub {
                 keyspace.set(record.reason, cause: record.cause, of: observable)
             }
             owe(missed: observable, revision: record.revision, to: subscription)
+            insight.count(steps: Cost.owed)
         }
         restored.release(&keyspace)
     }

@@ -67,7 +67,10 @@ extension Hub {
         let isReserved = expected.observable.map { keyspace[$0].isReserved } ?? false
         let isReadBack = durability.isReadBack(expected.event, isReserved: isReserved)
         return listed.map { subscription in
-            guard concerns(expected, subscription) else { return .filtered }
+            guard
+                owes(expected.observable, expected.event, to: subscription)
+                    || concerns(expected, subscription)
+            else { return .filtered }
             if let barrier, barrier.holds(matching[subscription]),
                 matching[subscription].backlog?.isPaused != true
             {

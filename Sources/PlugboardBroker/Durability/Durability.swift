@@ -24,6 +24,8 @@ struct Durability: ~Copyable {
     private(set) var replies = DurableReplies()
     /// Subscriptions that are sent older events, and need the next piece of the journal.
     private var toRead: [SubscriptionHandle] = []
+    /// Pieces that were read for them.
+    private var pieces: ArraySlice<ReadPiece> = []
     /// The error after which the journal can't go on, because half a record may be in its file; nil if there
     /// is none. It is found during a request, and thrown at the next write.
     private var failure: (any Error)?
@@ -186,7 +188,7 @@ struct Durability: ~Copyable {
     var isGathering: Bool { replies.wantsSync && records.isEmpty && journal?.isSyncing == false }
 
     /// Whether the journal's own thread has finished something.
-    var hasNews: Bool { journal?.hasNews ?? false }
+    var hasNews: Bool { journal?.hasNews == true || !pieces.isEmpty }
     /// When `tick` has to be called next; nil if there is nothing to do.
     var nextTick: UInt64? { journal?.wantsTick == true ? tickTime : nil }
 
@@ -206,6 +208,10 @@ struct Durability: ~Copyable {
     func isReadBack(_ event: EventKind, isReserved: Bool) -> Bool {
         records.isKept && event != .emit && !isReserved
     }
+
+    mutating func add(_ piece: ReadPiece) { pieces.append(piece) }
+
+    mutating func nextPiece() -> ReadPiece? { pieces.popFirst() }
 
     mutating func askForNext(_ subscription: SubscriptionHandle) { toRead.append(subscription) }
 

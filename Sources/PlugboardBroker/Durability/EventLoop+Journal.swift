@@ -108,27 +108,41 @@ extension EventLoop {
     mutating func takeJournalNews() throws {
         for news in try hub.durability.takeNews() {
             switch news {
-            case .read(let piece): hub.take(piece)
+            case .read(let piece): hub.durability.add(piece)
             case .synced(let mark): hub.answerDurable(upTo: mark)
             case .gone(let mark, let isNew):
                 if isNew { warn(hub.durability.goneWarning) }
                 hub.answerDurable(upTo: mark, hub.durability.goneRefusal)
-            case .found: report("the journal's file is in its folder again")
+            case .found: endWarning(hub.durability.goneWarning, "the journal's file is in its folder again")
             case .compactionFailed(let message): warn("no snapshot could be made: \(message)")
             case .behind(let seconds, let bytes):
                 warn(
-                    "the disk under the journal is behind: its sync has taken \(seconds) s by now, and \(bytes) bytes wait; "
+                    "\(Self.behind): its sync has taken \(seconds) s by now, and \(bytes) bytes wait; "
                         + "if the machine stops, they may be lost"
                 )
-            case .full(true): warn("the disk under the journal is full: writes are refused")
-            case .full(false): report("there is room for the journal again")
+            case .caughtUp: endWarning(Self.behind, "the disk under the journal has caught up")
+            case .full(true): warn("\(Self.full): writes are refused")
+            case .full(false): endWarning(Self.full, "there is room for the journal again")
             }
         }
+        // Very many clients may read at once. What the turn has no time for is left for the next ones.
+        while let piece = hub.durability.nextPiece() {
+            hub.take(piece)
+            if hub.hasDoneEnough { break }
+        }
     }
+
+    private static var behind: String { "the disk under the journal is behind" }
+    private static var full: String { "the disk under the journal is full" }
 
     private mutating func warn(_ message: String) {
         report(message)
         hub.warn(.storage, message)
+    }
+
+    private mutating func endWarning(_ start: String, _ message: String) {
+        report(message)
+        hub.endWarnings(start)
     }
 
     /// Drops what waits to be sent, because it may tell of writes that are not kept. Clients that come back

@@ -180,6 +180,7 @@ extension Hub {
             walk.work = .keys(search)
             return isDone
         case .snapshot(let subscription, _): return goOnWithSnapshot(of: subscription)
+        case .resumption: return true
         }
     }
 
@@ -196,6 +197,12 @@ extension Hub {
         case .keys(let search): reply(asked, listing: search)
         case .snapshot(let subscription, let wanted):
             begin(subscription, asked, wanted, walk.request.has(.since) ? .anew : .fresh)
+        case .resumption:
+            do throws(Refusal) {
+                try subscribe(asked, isPutOff: true)
+            } catch {
+                refuse(error, id: asked.id, session)
+            }
         }
         end(session)
     }

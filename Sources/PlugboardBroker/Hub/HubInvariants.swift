@@ -158,7 +158,8 @@ extension Hub: Checked {
         try (sessionBacklog ?? SessionBacklog()).checkInvariants(of: session, self)
         guard sessions[session].isOpen else { return }
         let isCatchingUp =
-            sessionBacklog.map { !$0.ready.isEmpty || !$0.deferred.isEmpty || $0.isReading(matching) } ?? false
+            sessionBacklog.map { !$0.ready.isEmpty || !$0.deferred.isEmpty || $0.isReading(matching) }
+            ?? false
         let isBehind = sessions[session].isBehind
         try Session.always.hold(
             "it is behind while something is to come first",

@@ -212,6 +212,16 @@ extension Hub {
     mutating func warn(_ kind: Warnings.Kind, _ message: String) {
         let now = deadlines.timeOfDay
         insight.warnings.raise(.init(kind: kind, message: message, milliseconds: now, revision: revision))
+        tellWarnings()
+    }
+
+    /// What the warnings with a message that begins like this warn of is over.
+    mutating func endWarnings(_ start: String) {
+        insight.warnings.end(start)
+        tellWarnings()
+    }
+
+    private mutating func tellWarnings() {
         guard insight.isWatched else { return }
         insight.beginWrites()
         if isObserved(.warnings) { refresh(.warnings, deadlines.now) }

@@ -84,6 +84,11 @@ struct Warnings: ~Copyable {
         latest[known].times += 1
     }
 
+    /// Forgets the warnings whose message begins like this: what they warn of is over.
+    mutating func end(_ start: String) {
+        latest.removeAll { $0.message?.hasPrefix(start) == true }
+    }
+
     func append(to buffer: inout ByteBuffer) {
         buffer.append("[")
         for (index, warning) in latest.enumerated() {

@@ -6,8 +6,13 @@ import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
-    mutating func subscribe(_ asked: AskedRequest) throws(Refusal) {
+    /// After a break very many clients may come back at once. So one that has missed very much begins when others have
+    /// had their turn, unless it was put off already.
+    mutating func subscribe(_ asked: AskedRequest, isPutOff: Bool = false) throws(Refusal) {
         let wanted = try requests.patterns(of: asked)
+        if !isPutOff, asked.request.has(.since), hasMissedMuch(since: requests.decoder.options.since) {
+            return requests.putOff(asked, .resumption, &sessions)
+        }
         let subscription = try makeSubscription(asked, wanted)
         let beginning = resumption(asked, wanted)
         if beginning.isResumed != true, requests.decoder.options.initial {
@@ -193,6 +198,10 @@ extension Hub {
         if isRemembered, options.delivery == .latest || options.since == revision { return .remembered }
         if let place = durability.journal?.beginReading(after: options.since) { return .kept(place) }
         return isRemembered ? .remembered : .anew
+    }
+
+    private func hasMissedMuch(since revision: UInt64) -> Bool {
+        keyspace.history.count - keyspace.history.first(after: revision) > requests.visitsMax
     }
 
     private mutating func missed(_ asked: AskedRequest, _ wanted: PatternSet) -> [History.Entry] {

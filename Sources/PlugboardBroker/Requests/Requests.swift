@@ -179,6 +179,8 @@ enum DeferredWork {
     case keys(KeySearch)
     /// Of the values with which a subscription begins, which observes what is wanted already.
     case snapshot(SubscriptionHandle, wanted: [ByteRange])
+    /// Of a subscription that goes on where it was: it begins as a whole, later.
+    case resumption
 }
 
 final class DeferredRequest {

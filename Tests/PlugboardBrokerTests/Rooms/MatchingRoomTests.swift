@@ -160,13 +160,15 @@ struct PatternStepsTests {
     private let hub = TestHub()
 
     /// All patterns of so many tokens that are each `a` or `*`, in requests.
-    private func wildcards(_ tokens: Int) -> [String] {
+    private func wildcards(_ tokens: Int, _ request: String = #""op":"subscribe","initial":false"#)
+        -> [String]
+    {
         let patterns = (0..<1 << tokens).map { number in
             "\"" + (0..<tokens).map { number >> $0 & 1 == 1 ? "*" : "a" }.joined(separator: ".") + "\""
         }
         return stride(from: 0, to: patterns.count, by: Limits.patternsMax).map { start in
             let some = patterns[start..<min(patterns.count, start + Limits.patternsMax)]
-            return #"{"op":"subscribe","initial":false,"keys":["# + some.joined(separator: ",") + "]}"
+            return "{\(request),\"keys\":[" + some.joined(separator: ",") + "]}"
         }
     }
 
@@ -218,6 +220,21 @@ struct PatternStepsTests {
         #expect(!isRefused("subscribe *.**", from: other))
         #expect(hub.ask("publish a.a.a.a.a.a.a.a.a 1", from: one).contains("revision"))
         #expect(hub.read(other).count == wildcards(9).count + 1)
+    }
+
+    @Test("has the same limit for what is traced; nothing is left of what was refused")
+    func traces() {
+        let (client, other) = (hub.client(), hub.client())
+        for line in wildcards(9, #""op":"trace""#) { #expect(!isRefused(line, from: client)) }
+        // 2^10 - 1 steps: one is left.
+        #expect(!isRefused("trace a.**", from: other))
+        #expect(isRefused("trace *.**", from: other))
+        #expect(isRefused(#"{"op":"trace","sub":"x","keys":["b.c","*.*.**"]}"#, from: client))
+        #expect(hub.ask("unsubscribe x", from: client).contains("unknown_sub"))
+        // Those of observers count by themselves.
+        #expect(!isRefused("subscribe a.a.**", from: client))
+        hub.leave(client)
+        #expect(!isRefused("trace *.**", from: other))
     }
 
     @Test("has the same limit for what is served")

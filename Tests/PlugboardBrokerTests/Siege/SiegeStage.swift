@@ -23,7 +23,7 @@ final class SiegeStage {
     private let network: SiegeNetwork
     private let succession = Handoff()
     let time = SimulatedTime()
-    private var loop: EventLoop<SiegeNetwork>
+    var loop: EventLoop<SiegeNetwork>
     private var links: [Link] = []
     /// The most turns for which the bystander has waited, and how often it was answered.
     private(set) var turnsMost = 0
