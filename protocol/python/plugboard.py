@@ -1906,7 +1906,7 @@ class Serving:
             raise BadValue(f"{self.pattern!r} has no handler", hint='@bus.serve("key") stands above one')
         self.is_awaited = True
         try:
-            await self._bus._within(self._started, self._bus._options.request_timeout, "serve")
+            await self._bus._within(self._started, "serve")
         except (TimedOut, asyncio.CancelledError):
             self._bus._drop_serving(self)
             raise
@@ -2155,6 +2155,8 @@ class Bus:
         self._is_flushing = False
         self._watcher: Optional[asyncio.TimerHandle] = None
         self._next_deadline = math.inf
+        self._heard = -math.inf
+        """When something came from the broker last. Its greeting doesn't count."""
         self._feeds: Dict[int, _Feed] = {}
         self._servings: Dict[str, Serving] = {}
         self._answering: Set[asyncio.Task[None]] = set()
@@ -2232,7 +2234,8 @@ class Bus:
         if isinstance(self._closed, Closed):
             return
         self._check()
-        await self._within(self._ended, None, "forever")
+        await asyncio.wait({self._ended})
+        self._ended.result()
 
     @property
     def path(self) -> str:
@@ -2755,6 +2758,11 @@ class Bus:
     def _expire(self) -> None:
         # The loop may be early by what its clock can't tell apart.
         present = max(self._loop.time(), self._next_deadline)
+        for request in self._unanswered():
+            # Answers keep their place. So they come after the values of an earlier subscription, however many
+            # there are, and only a silent broker is late.
+            if request.is_own:
+                request.deadline = max(request.deadline, self._heard + request.seconds)
         waiting = sorted(self._unanswered(), key=lambda request: request.deadline)
         self._watch_until(
             min((request.deadline for request in waiting if request.deadline > present), default=math.inf)
@@ -2770,27 +2778,15 @@ class Bus:
         """A request of the bus itself. It concerns only this connection."""
         self._watch(self._submit(op, members, done, is_own=True), self._options.connect_timeout)
 
-    async def _within(self, done: asyncio.Future[None], seconds: Optional[float], op: str) -> None:
-        """Waits for a future that others may wait for, too."""
-        waiter: asyncio.Future[None] = self._loop.create_future()
-
-        def end(failure: Optional[BaseException]) -> None:
-            if not waiter.done():
-                waiter.set_exception(failure) if failure else waiter.set_result(None)
-
-        def copy(_: asyncio.Future[None]) -> None:
-            end(done.exception())
-
-        done.add_done_callback(copy)
-        timer = seconds and self._loop.call_later(
-            seconds, end, TimedOut(f"{op}: no answer within {seconds:g} s")
-        )
-        try:
-            await waiter
-        finally:
-            done.remove_done_callback(copy)
-            if timer:
-                timer.cancel()
+    async def _within(self, done: asyncio.Future[None], op: str) -> None:
+        """Waits for a future that others may wait for, too. As in `_expire`, only a silent broker is late."""
+        begin, seconds = self._loop.time(), self._options.request_timeout
+        while not done.done():
+            left = max(begin, self._heard) + seconds - self._loop.time()
+            if left <= 0:
+                raise TimedOut(f"{op}: no answer within {seconds:g} s")
+            await asyncio.wait({done}, timeout=left)
+        done.result()
 
     # Connections
 
@@ -2850,6 +2846,8 @@ class Bus:
             wire.fail(NotABroker("nobody greeted in time"))
 
     def _take_lines(self, wire: _Wire, lines: List[bytes]) -> None:
+        if self._is_joined:
+            self._heard = self._loop.time()
         for members, line in zip(_decode_all(lines, self._decoder), lines):
             if wire.reason:
                 return
@@ -3021,7 +3019,7 @@ class Bus:
                 except BusError as error:
                     self._end_feed(feed, error)
         try:
-            await self._within(feed.started, self._options.request_timeout, "subscribe")
+            await self._within(feed.started, "subscribe")
         except (TimedOut, asyncio.CancelledError):
             self._end_feed(feed)
             raise
@@ -3233,7 +3231,8 @@ def connect(
     - `reconnect`: whether to connect again when the connection breaks. If not, the bus closes.
     - `request_timeout`: how many seconds a request may take that has no `timeout` of its own; by default
       `PLUGBOARD_TIMEOUT`, or else 5.
-    - `connect_timeout`: how many seconds the broker may take to answer when a connection begins; likewise.
+    - `connect_timeout`: how many seconds the broker may take to greet, and how long it may be silent before it
+      answers what the bus itself asks, such as the subscriptions on a new connection; likewise.
     - `exact`: numbers with a point or an exponent become `decimal.Decimal` instead of `float`.
     - `peer`: a user, besides this one and root, whose broker is trusted; or else `PLUGBOARD_PEER`.
     - `grace`: how many seconds the broker waits for the next program of this name when the connection ends, before it

@@ -600,6 +600,59 @@ class FakeTests(unittest.IsolatedAsyncioTestCase):
                     await soon(work)
             await soon(bus.goodbye())
 
+    async def test_a_broker_is_given_up_when_it_is_silent_and_not_while_it_sends(self) -> None:
+        """Answers keep their place, so the values of an earlier subscription may come before them for long."""
+
+        async def talk(reader: Any, writer: Any) -> None:
+            say(writer, FakeBroker.GREETING)
+            asked.append(await heard(reader))
+            say(writer, {"ok": "subscribe", "id": asked[0]["id"], "sub": asked[0]["sub"], "revision": 9})
+            for _ in range(3):
+                asked.append(await heard(reader))
+            writers.append(writer)
+            await until_goodbye(reader)
+
+        asked: List[Any] = []
+        writers: List[Any] = []
+        loop, passed = asyncio.get_running_loop(), 0.0
+        clock = loop.time
+
+        def later(part: float) -> None:
+            nonlocal passed
+            passed += part * SECONDS
+
+        options: Dict[str, Any] = {"connect_timeout": SECONDS, "request_timeout": SECONDS}
+        async with FakeBroker(talk) as fake, plugboard.connect(path=fake.path, **options) as bus:
+            with mock.patch.object(loop, "time", lambda: clock() + passed):
+                large = await bus.subscribe("**")
+                follower = Follower(large)
+                small = asyncio.ensure_future(bus.subscribe("k")._begin())
+                serving = asyncio.ensure_future(bus.serve("served", lambda call: 1)._begin())
+                getting = asyncio.ensure_future(bus.get("k"))
+                await eventually("all is asked", lambda: len(asked) == 4)
+                for number in range(4):
+                    later(0.6)
+                    update = {"event": "update", "sub": large.sub, "key": "k", "revision": number, "value": 1}
+                    say(writers[0], update)
+                    await eventually("an event", lambda: len(follower.events) > number)
+                    self.assertEqual(follower.kinds()[-1], "update")
+                # A request has the time that it was given.
+                with self.assertRaises(plugboard.TimedOut):
+                    await getting
+                self.assertEqual((small.done(), serving.done(), fake.connections), (False, False, 1))
+                for request in asked[1:3]:
+                    say(writers[0], {"ok": request["op"], **request, "revision": 9})
+                await asyncio.gather(small, serving)
+                # The broker doesn't answer any more, and is silent.
+                bus._ack_quietly(large.sub, 9)
+                waiting = asyncio.ensure_future(bus.subscribe("k")._begin())
+                await asyncio.sleep(0)
+                later(1.1)
+                with self.assertRaises(plugboard.TimedOut):
+                    await waiting
+                await follower.until("disconnected")
+            follower.task.cancel()
+
     async def test_every_half_of_a_line_is_read(self) -> None:
         async def slow(reader: Any, writer: Any) -> None:
             for byte in json.dumps(FakeBroker.GREETING).encode() + b"\r\n":
