@@ -1728,8 +1728,9 @@ class Subscription:
             print(event.kind, event.key, event.value)
 
     It begins with the loop, or with `async with` or `await`: after those it is live. It ends when the
-    loop's object is released, with `close()`, with `async with`, or with the bus. While the loop's body
-    handles an event, writes name it as their `cause`.
+    loop's object is released, with `close()`, with `async with`, or with the bus. If a wait for an event
+    times out or is cancelled, the next one goes on, also if the subscription hasn't begun yet. While the
+    loop's body handles an event, writes name it as their `cause`.
     """
 
     def __init__(self, bus: Bus, feed: _Feed, whole: Optional[Subscription] = None) -> None:
@@ -1774,7 +1775,12 @@ class Subscription:
         await self.close()
 
     async def _begin(self) -> Subscription:
-        await self._bus._begin_feed(self._feed)
+        try:
+            await self._bus._begin_feed(self._feed)
+        except (TimedOut, asyncio.CancelledError):
+            # It was to be live from here on, or not at all. Who waits for an event may wait again.
+            self._bus._end_feed(self._feed)
+            raise
         return self
 
     async def close(self) -> None:
@@ -3018,11 +3024,7 @@ class Bus:
                     self._ask_feed(feed)
                 except BusError as error:
                     self._end_feed(feed, error)
-        try:
-            await self._within(feed.started, "subscribe")
-        except (TimedOut, asyncio.CancelledError):
-            self._end_feed(feed)
-            raise
+        await self._within(feed.started, "subscribe")
 
     def _ask_feed(self, feed: _Feed) -> None:
         greeting = self.greeting
@@ -3403,7 +3405,8 @@ class BlockingSubscription:
         return event
 
     def next(self, timeout: Optional[float] = None) -> Optional[Event]:
-        """The next event; None at the end. Raises `TimedOut` if none comes in that many seconds."""
+        """The next event; None at the end. Raises `TimedOut` if none comes in that many seconds, or if the
+        broker isn't there to begin the subscription. It goes on all the same."""
         if timeout is not None:
             _seconds("timeout", timeout)
         self._cursor.forget_cause()

@@ -1075,6 +1075,21 @@ class BlockingTests(BrokerTestCase):
         self.assertIsNone(bus.entry("after").cause)
         self.assertEqual(next(iter(bus.subscribe("cart").updates())).value, 2)
 
+    def test_a_subscription_outlives_waits_that_end_before_it_begins(self) -> None:
+        bus = self.open()
+        self.broker.kill()
+        while bus.connected:
+            time.sleep(0.001)
+        events = bus.subscribe("k")
+        for _ in range(2):
+            with self.assertRaises(plugboard.TimedOut):
+                events.next(timeout=0.01)
+        self.broker.start()
+        bus.publish("k", 1)
+        event = events.next(timeout=SECONDS)
+        assert event
+        self.assertIn(event.kind, ("update", "synced"))
+
     def test_a_handler_may_use_the_bus(self) -> None:
         bus = self.open()
 

@@ -256,6 +256,29 @@ class KillTests(BrokerTestCase):
         self.assertIn((await soon(reading)).kind, ("update", "synced"))
         self.assertEqual([key.key for key in await self.client.keys()], ["k"], "what timed out was sent")
 
+    async def test_a_subscription_outlives_waits_that_end_before_it_begins(self) -> None:
+        client = await self.bus(request_timeout=0.01)
+        self.broker.kill()
+        await eventually("the connection breaks", lambda: not client.connected)
+        events = client.subscribe("k", initial=False)
+        with self.assertRaises(asyncio.TimeoutError):
+            await asyncio.wait_for(events.__anext__(), 0.001)
+        with self.assertRaises(plugboard.TimedOut):
+            await events.__anext__()
+        with self.assertRaises(plugboard.TimedOut):
+            async for _ in events:
+                pass
+        self.assertEqual(list(client._feeds), [events.sub])
+        # These would not be read by anybody.
+        for work in (client.subscribe("k")._begin(), client.subscribe("k").__anext__()):
+            with self.assertRaises(plugboard.TimedOut):
+                await work
+        await eventually("they end", lambda: list(client._feeds) == [events.sub])
+        self.broker.start()
+        await eventually("it begins", events._feed.started.done)
+        await self.client.publish("k", 1)
+        self.assertEqual((await soon(events.__anext__())).value, 1)
+
     async def test_a_request_under_way_fails_and_is_not_repeated(self) -> None:
         released = asyncio.Event()
 
