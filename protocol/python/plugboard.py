@@ -3396,7 +3396,15 @@ class BlockingSubscription:
         self.close()
 
     def __iter__(self) -> Iterator[Event]:
-        return self
+        try:
+            while True:
+                event = self.next()
+                if event is None:
+                    return
+                yield event
+        finally:
+            # After `break`, what follows the loop has another cause.
+            self._cursor.forget_cause()
 
     def __next__(self) -> Event:
         event = self.next()

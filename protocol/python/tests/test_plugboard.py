@@ -1075,6 +1075,24 @@ class BlockingTests(BrokerTestCase):
         self.assertIsNone(bus.entry("after").cause)
         self.assertEqual(next(iter(bus.subscribe("cart").updates())).value, 2)
 
+    def test_after_a_break_there_is_no_cause(self) -> None:
+        bus = self.open()
+        bus.publish("a", 1)
+        events = bus.subscribe("a")
+        for _ in events:
+            bus.publish("during", 1)
+            break
+        bus.publish("after", 1)
+        self.assertEqual((bus.entry("during").cause, bus.entry("after").cause), (1, None))
+        # The next loop goes on.
+        self.assertEqual(next(iter(events)).kind, "synced")
+        bus.publish("a", 2)
+        with self.assertRaises(ZeroDivisionError):
+            for event in events:
+                print(event.value / 0)
+        bus.publish("after", 2)
+        self.assertIsNone(bus.entry("after").cause)
+
     def test_a_subscription_outlives_waits_that_end_before_it_begins(self) -> None:
         bus = self.open()
         self.broker.kill()
