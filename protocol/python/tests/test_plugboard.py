@@ -937,7 +937,8 @@ class PipelineTests(BrokerTestCase):
             for number in range(3):
                 pipe.publish("k", "x" * plugboard.BLOCK_BYTES_MAX)
             sending = asyncio.ensure_future(pipe.send())
-            await eventually("the first is under way", lambda: bool(client._pending))
+            await asyncio.sleep(0)
+            self.assertTrue(client._pending, "the first is under way")
             self.broker.kill()
             with self.assertRaises(plugboard.BusError):
                 await soon(sending)
