@@ -1916,6 +1916,9 @@ class Serving:
         except (TimedOut, asyncio.CancelledError):
             self._bus._drop_serving(self)
             raise
+        finally:
+            # A refusal on a later connection is told as that of a handler for which nobody waits.
+            self.is_awaited = False
         return self
 
     async def close(self) -> None:
@@ -2553,7 +2556,8 @@ class Bus:
 
         What the handler returns is the answer. `CallError` gives the caller a code. Any other exception is
         logged, and the caller gets `failed`. `await bus.serve(key, handler)` waits until the broker has
-        accepted it. If the broker refuses a decorated handler, `forever` raises the error.
+        accepted it. If the broker refuses a decorated handler, or any handler on a later connection, that is
+        logged, and `forever` raises the error.
 
         With `spare=True`, this program stands in line if another one serves the key, and takes over when that one
         ends. `serves` is called when this program begins to serve: at once, when it takes over, or on a new connection.

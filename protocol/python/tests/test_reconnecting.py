@@ -228,6 +228,20 @@ class KillTests(BrokerTestCase):
             self.assertEqual((event.value, event.by), ("lost", "till"))
             self.assertEqual([key.key for key in await observer.keys()], ["will"])
 
+    async def test_a_service_that_another_program_has_taken_is_told(self) -> None:
+        other = await self.bus("other")
+        await self.client.serve("k", lambda call: 1)
+        lasting = asyncio.ensure_future(self.client.forever())
+        with mock.patch.object(self.client, "_path", self.broker.path + "-nobody"):
+            await other.disconnect(self.client.greeting.client)
+            await other.serve("k", lambda call: 2)
+            await eventually("the connection breaks", lambda: not self.client.connected)
+        with self.assertLogs("plugboard", "ERROR") as logs:
+            with self.assertRaises(plugboard.Conflict):
+                await soon(lasting)
+        self.assertIn("k isn't served", logs.output[0])
+        self.assertTrue(self.client.connected)
+
     async def test_a_paused_subscription_stays_paused(self) -> None:
         async with self.client.subscribe("k", initial=False) as subscription:
             follower = Follower(subscription)
