@@ -123,4 +123,88 @@ struct SubscriptionTests {
         #expect(!heard.isEmpty)
         #expect(bus.link.state.withLock { $0.registrations.isEmpty })
     }
+
+    /// Events come to a bus that keeps only a few, and nobody reads them.
+    private static let heldBack = SubscribeOptions(
+        initial: false, delivery: .all, unreadBytesMax: 4_000, holdsBack: true
+    )
+
+    /// Waits until a loop is behind, or has ended because it is.
+    private func behind(_ subscription: Subscription) async throws {
+        let link = subscription.bus.link
+        try await eventually("it is behind") { link.isHeldBack || link.registration(subscription.sub) == nil }
+    }
+
+    @Test("a loop that holds its bus back misses nothing, and the bus goes on when it has caught up")
+    func holdsBack() async throws {
+        let broker = try await TestBroker()
+        let (bus, writer) = (try await broker.connect(), try await broker.connect())
+        let subscription = try await bus.subscribe("n", options: Self.heldBack)
+        let aside = Log<Int>()
+        let observing = try await bus.subscribe(
+            "n", options: SubscribeOptions(initial: false, delivery: .all)
+        ) {
+            aside.add($0.value?.integer ?? -1)
+        }
+        for number in 0..<2_000 { try writer.pipeline.emit("n", number) }
+        try await writer.sync()
+        try await behind(subscription)
+        var heard: [Int] = []
+        for try await event in subscription {
+            heard.append(try event.decode(as: Int.self))
+            if heard.count == 2_000 { break }
+        }
+        #expect(heard == Array(0..<2_000))
+        #expect(!bus.link.isHeldBack)
+        try await bus.sync()
+        #expect(aside.all == heard)
+        observing.dispose()
+    }
+
+    @Test("while a loop that is behind waits for a reply, or for room, the bus reads on")
+    func readsOn() async throws {
+        let broker = try await TestBroker()
+        let (bus, writer) = (try await broker.connect(), try await broker.connect())
+        var options = Self.heldBack
+        options.unreadBytesMax = 40_000
+        let subscription = try await bus.subscribe("n", options: options)
+        for number in 0..<150 { try writer.pipeline.emit("n", number) }
+        try await writer.sync()
+        try await behind(subscription)
+        var heard = 0
+        for try await event in subscription {
+            #expect(try event.decode(as: Int.self) == heard)
+            heard += 1
+            if heard == 1 { try await bus.publish("seen", heard) }
+            if heard == 150 { break }
+        }
+        #expect(try await writer.get("seen", as: Int.self) == 1)
+    }
+
+    @Test("a stop waits for a loop that holds its bus back, so that it gets everything")
+    func stopsInStep() async throws {
+        let broker = try await TestBroker()
+        let (bus, writer) = (try await broker.connect(), try await broker.connect())
+        let subscription = try await bus.subscribe("n", options: Self.heldBack)
+        for number in 0..<1_000 { try writer.pipeline.emit("n", number) }
+        try await writer.sync()
+        try await behind(subscription)
+        bus.link.stopInStep()
+        var heard: [Int] = []
+        for try await event in subscription { heard.append(try event.decode(as: Int.self)) }
+        #expect(heard == Array(0..<1_000))
+    }
+
+    @Test("a loop that ends while it is behind holds nothing back any more")
+    func endsBehind() async throws {
+        let broker = try await TestBroker()
+        let (bus, writer) = (try await broker.connect(), try await broker.connect())
+        var subscription: Subscription? = try await bus.subscribe("n", options: Self.heldBack)
+        for number in 0..<1_000 { try writer.pipeline.emit("n", number) }
+        try await writer.sync()
+        try await behind(#require(subscription))
+        subscription = nil
+        #expect(!bus.link.isHeldBack)
+        try await bus.sync()
+    }
 }

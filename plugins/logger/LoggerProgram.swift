@@ -32,11 +32,13 @@ public enum LoggerProgram {
             Plugin.onHangUp { log.reopen() }
             Console.say("writing to \(path)")
             // It gets everything, in the last phase, and goes on where an earlier logger was stopped or killed.
+            // What comes faster than it can be written waits in the broker, and comes from its journal.
             let place = try LogPlace.place(in: log.newestFiles)
             let options = SubscribeOptions(
                 values: !arguments.has(withoutValues),
                 delivery: .all,
                 phase: 9,
+                holdsBack: true,
                 since: place,
                 countsEmits: true
             )

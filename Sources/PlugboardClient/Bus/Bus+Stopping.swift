@@ -112,15 +112,16 @@ extension Link {
     private static let stopTimeout: UInt64 = 700_000_000
 
     /// Stops when the broker has answered a barrier. The answer comes after all events that were caused
-    /// before. As long as the broker sends something, the wait goes on, so a slow program doesn't miss
-    /// more than a fast one.
+    /// before. As long as the broker sends something, or isn't read because a loop is behind, the wait
+    /// goes on, so a slow program doesn't miss more than a fast one.
     func stopInStep() {
         guard connectionState.value.isConnected else { return stop() }
-        let id = state.withLock { $0.takeID() }
+        let id = state.withLock { $0.takeStopID() }
         let readsBefore = reads.load(ordering: .relaxed)
         let failure = start(ObjectWriter(op: "sync"), timeout: Self.stopTimeout, id: id) { [weak self] in
             guard let self else { return }
-            if case .failure(BusError.timedOut) = $0, reads.load(ordering: .relaxed) != readsBefore {
+            let goesOn = isHeldBack || reads.load(ordering: .relaxed) != readsBefore
+            if goesOn, case .failure(BusError.timedOut) = $0 {
                 stopInStep()
             } else {
                 stop()

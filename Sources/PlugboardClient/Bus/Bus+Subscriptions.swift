@@ -20,7 +20,10 @@ extension Bus {
         _ patterns: [String], options: SubscribeOptions = SubscribeOptions(), timeout: Duration? = nil
     ) async throws -> Subscription {
         let sub = link.state.withLock { $0.takeSub() }
-        let buffer = EventBuffer(bytesMax: options.unreadBytesMax)
+        let tellBehind: @Sendable (Bool) -> Void = { [weak link] in link?.note(readerIsBehind: $0) }
+        let buffer = EventBuffer(
+            bytesMax: options.unreadBytesMax, tellBehind: options.holdsBack ? tellBehind : nil
+        )
         let registration = Self.registration(sub, patterns, options) { [weak link] event in
             if !buffer.add(event) { link?.unsubscribe(sub) }
         } onEnd: { error in

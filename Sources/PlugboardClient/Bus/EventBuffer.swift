@@ -9,16 +9,29 @@ final class EventBuffer: Sendable {
     typealias Reader = CheckedContinuation<Event?, any Error>
 
     private let bytesMax: Int
+    private let tellBehind: (@Sendable (Bool) -> Void)?
     private let state = Mutex(EventQueue())
 
-    init(bytesMax: Int) {
+    /// Calls `tellBehind`, if there is one, with true when more than half of the bytes wait, and then with
+    /// false when at most a quarter does or no more events come. Any thread may call it, outside of the lock.
+    init(bytesMax: Int, tellBehind: (@Sendable (Bool) -> Void)? = nil) {
         self.bytesMax = bytesMax
+        self.tellBehind = tellBehind
+    }
+
+    /// Changes the queue, and tells if its reader is behind because of that, or isn't any more.
+    private func change<Result: Sendable>(_ body: (inout EventQueue) -> Result) -> Result {
+        let (result, news) = state.withLock { state in
+            (body(&state), tellBehind == nil ? nil : state.takeNews(bytesMax: bytesMax))
+        }
+        if let news { tellBehind?(news) }
+        return result
     }
 
     /// Adds an event. Returns false, once, if too many bytes wait. The reader still gets the events
     /// before it, and then the failure.
     func add(_ event: Event) -> Bool {
-        let (reader, group, isAccepted): (Reader?, GroupReader?, Bool) = state.withLock { state in
+        let (reader, group, isAccepted): (Reader?, GroupReader?, Bool) = change { state in
             if state.isEnded { return (nil, nil, true) }
             if let reader = state.readers.popFirst() { return (reader.value, nil, true) }
             return (nil, state.group.take(), state.append(event, bytesMax: bytesMax))
@@ -30,7 +43,7 @@ final class EventBuffer: Sendable {
 
     /// Accepts no further events. Those that wait can still be read.
     func end(_ error: BusError?) {
-        let (readers, failure, group) = state.withLock { state in
+        let (readers, failure, group) = change { state in
             if !state.isEnded {
                 state.isEnded = true
                 state.failure = error
@@ -52,11 +65,11 @@ final class EventBuffer: Sendable {
 
     /// The next event; nil at the end, or if the reading task is cancelled.
     func next(isolation: isolated (any Actor)?) async throws -> Event? {
-        if let event = state.withLock({ $0.take() }) { return event }
+        if let event = change({ $0.take() }) { return event }
         let ticket = state.withLock { $0.takeTicket() }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation(isolation: isolation) { reader in
-                if let outcome = state.withLock({ $0.outcome(orWait: reader, ticket) }) {
+                if let outcome = change({ $0.outcome(orWait: reader, ticket) }) {
                     reader.resume(with: outcome)
                 } else if Task.isCancelled {
                     // The task was cancelled before there was anything to cancel.
@@ -94,7 +107,7 @@ final class EventBuffer: Sendable {
 
     /// The events that wait.
     func takeAll() -> [Event] {
-        state.withLock { state in
+        change { state in
             var events: [Event] = []
             while let event = state.take() { events.append(event) }
             return events
@@ -124,12 +137,21 @@ private struct EventQueue {
     /// How many of `events` were read. Their places are nil.
     private var read = 0
     private var bytes = 0
+    private var isBehind = false
     private var nextTicket = 0
     var isEnded = false
     /// The failure that a reader has yet to get.
     var failure: BusError?
     var readers: [Int: EventBuffer.Reader] = [:]
     var group: GroupReader?
+
+    /// Whether the reader has fallen behind (true) or has caught up (false) since the last call; nil if
+    /// neither.
+    mutating func takeNews(bytesMax: Int) -> Bool? {
+        let wasBehind = isBehind
+        isBehind = !isEnded && bytes > (wasBehind ? bytesMax / 4 : bytesMax / 2)
+        return isBehind == wasBehind ? nil : isBehind
+    }
 
     /// Returns whether there is something to wait for.
     mutating func wait(_ reader: GroupReader) -> Bool {

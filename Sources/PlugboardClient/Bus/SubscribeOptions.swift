@@ -62,6 +62,14 @@ public struct SubscribeOptions: Sendable, Equatable {
     /// How many bytes of events may wait for a `for await` loop, or for their turn with
     /// `subscribe(inOrder:)`. If there are more, the subscription ends with `unreadFull`.
     public var unreadBytesMax: Int
+    /// Whether a `for await` loop that is behind holds the bus back: from when more than half of
+    /// `unreadBytesMax` waits until at most a quarter does, the bus reads nothing from the broker. The broker
+    /// then treats this client as any slow reader, as `delivery` says, and the loop doesn't end because of
+    /// it. Meanwhile everything else of the bus waits, too: other subscriptions, remote observables, and
+    /// calls that it serves. So a loop mustn't wait for these. It may wait for replies: then the bus reads
+    /// on. But a reply comes after all that the broker owes, which may be too much and end the loop with
+    /// `unreadFull`. Callbacks hold the bus back in any case, and `subscribe(inOrder:)` never does.
+    public var holdsBack: Bool
     /// The ``Event/place`` up to which the program has handled everything, perhaps in an earlier process.
     /// The broker then sends what was missed, marked `isMissed`, instead of the current values: with
     /// `delivery: .all` and a journal every update, otherwise the newest of each key. It sends no emits. If
@@ -85,6 +93,7 @@ public struct SubscribeOptions: Sendable, Equatable {
         acknowledges: Bool = false,
         noticesDeletes: Bool = true,
         unreadBytesMax: Int = ClientLimits.unreadBytesMax,
+        holdsBack: Bool = false,
         since: Place? = nil,
         countsEmits: Bool = false
     ) {
@@ -101,6 +110,7 @@ public struct SubscribeOptions: Sendable, Equatable {
         self.acknowledges = acknowledges
         self.noticesDeletes = noticesDeletes
         self.unreadBytesMax = unreadBytesMax
+        self.holdsBack = holdsBack
         self.since = since
         self.countsEmits = countsEmits
     }

@@ -18,6 +18,12 @@ final class Conversation {
     private var sending: [UInt8] = []
     private var sent = 0
     private var isBlocked = false
+    /// Whether whole lines have come that aren't passed on yet, because a loop that is behind holds the link
+    /// back.
+    private var keepsLines = false
+    /// Whether the broker has ended the connection. What is left of it is little, and is passed on in any
+    /// case.
+    private var isGone = false
     /// When to give up a broker that hasn't answered the first requests of the connection.
     private let setupDeadline: UInt64
 
@@ -76,20 +82,25 @@ final class Conversation {
 
     /// Waits once and reads what has come. Returns why the connection ended, if it did.
     private func turn(_ milliseconds: Int32) throws -> BusError? {
-        try poller.change(socket.fd, token: Self.socketToken, interest: isBlocked ? [.read, .write] : .read)
+        let reads = link.readsOn
+        var interest: Interest = reads ? .read : []
+        if isBlocked { interest.insert(.write) }
+        try poller.change(socket.fd, token: Self.socketToken, interest: interest)
         var isReadable = false
         var isWoken = false
-        try poller.wait(milliseconds: milliseconds) { ready in
+        try poller.wait(milliseconds: reads && keepsLines ? 0 : milliseconds) { ready in
             if ready.token == Self.wakeupToken {
                 isWoken = true
             } else {
                 isReadable = isReadable || ready.canRead || ready.isGone
+                isGone = isGone || ready.isGone
                 if ready.canWrite { isBlocked = false }
             }
         }
         if isWoken { link.wakeup.drain() }
         link.noteAwake()
-        if isReadable, case .end(let reason) = read() { return reason }
+        if keepsLines, reads || isGone, let reason = readLines() { return reason }
+        if isReadable, !keepsLines || isGone, case .end(let reason) = read() { return reason }
         return nil
     }
 
@@ -116,6 +127,7 @@ final class Conversation {
 
     /// Reads what is left after a failed write, because the broker may have said why it closed.
     private func lastWords() -> BusError? {
+        isGone = true
         while true {
             switch read() {
             case .lines: continue
@@ -147,9 +159,11 @@ final class Conversation {
 
     private func readLines() -> BusError? {
         var failure: BusError?
+        keepsLines = false
         socket.forEachLine { line in
             failure = reader.read(line[..<LineFramer.trimmed(line, from: 0, to: line.count)])
-            return failure == nil
+            keepsLines = !isGone && !link.readsOn
+            return failure == nil && !keepsLines
         }
         if let failure { return failure }
         if socket.count == 0 { reader.acknowledge() }

@@ -67,7 +67,7 @@ extension Link {
         let id = state.takeID()
         state.outbox += request.line(id: id)
         state.pending[id] = LinkState.Pending(
-            operation: request.operation, complete: complete, deadline: .max
+            operation: request.operation, complete: complete, deadline: .max, isOwn: true
         )
     }
 }

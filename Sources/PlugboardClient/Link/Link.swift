@@ -22,6 +22,8 @@ final class Link: Sendable {
     let state = Mutex(LinkState())
     /// How often the thread has read from the broker. A stop waits as long as this grows.
     let reads = Atomic(0)
+    /// How many loops are behind that hold the link back.
+    private let readersBehind = Atomic(0)
 
     init(socketPath: String, name: String?, options: Bus.Options) throws {
         self.socketPath = socketPath
@@ -53,7 +55,8 @@ final class Link: Sendable {
         let (failure, end, mustWake) = state.withLock { state in
             let end = state.beginDirectly(line.count)
             let failure = add(pending, line, id, isSent: end != nil, to: &state)
-            return (failure, end, end == nil || state.threadWaitsTooLong ? state.wakes() : false)
+            let mustWake = end == nil || state.threadWaitsTooLong || isHeldBack
+            return (failure, end, mustWake ? state.wakes() : false)
         }
         if mustWake { wakeup.signal() }
         if let end { send(line, over: end) }
@@ -149,7 +152,7 @@ final class Link: Sendable {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation {
                 (continuation: CheckedContinuation<Void, any Error>) in
-                let outcome: Result<Void, any Error>? = state.withLock { state in
+                let outcome: Result<Void, any Error>? = change { state in
                     if Task.isCancelled { return .failure(CancellationError()) }
                     switch state.phase {
                     case .closed: return .failure(BusError.closed)
@@ -182,6 +185,20 @@ final class Link: Sendable {
         guard let registration = request.registration, request.parked == nil else { return }
         sendUnsubscribe(registration.sub)
     }
+
+    /// A loop has fallen behind, or has caught up. Any thread may say so, in any order.
+    func note(readerIsBehind isBehind: Bool) {
+        readersBehind.add(isBehind ? 1 : -1, ordering: .acquiringAndReleasing)
+        if !isBehind { change { _ in } }
+    }
+
+    /// Whether a loop that is behind holds the link back.
+    var isHeldBack: Bool { readersBehind.load(ordering: .acquiring) > 0 }
+
+    /// Whether the thread reads. If the link is held back, it does so only while somebody waits for a reply
+    /// or for room, because it may be that loop. The broker hears nobody who doesn't read, so room needs it,
+    /// too.
+    var readsOn: Bool { !isHeldBack || state.withLock { $0.isWaitedFor } }
 
     /// Changes the state under the lock, then wakes the thread if it waits.
     func change<Result: Sendable>(_ body: (inout LinkState) -> Result) -> Result {

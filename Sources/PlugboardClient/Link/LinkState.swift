@@ -23,6 +23,8 @@ struct LinkState {
         var parked: [UInt8]?
         /// The subscription that becomes live when the broker accepts it.
         var registration: KeptSubscription?
+        /// Whether the link asks for itself, so that nobody of the program waits for the reply.
+        var isOwn = false
     }
 
     typealias Completion = @Sendable (Result<Reply, any Error>) -> Void
@@ -67,6 +69,8 @@ struct LinkState {
     /// The newest greeting that was reported to the program.
     var announced: Greeting?
     var roomWaiters: [Int: Waiter] = [:]
+    /// The barrier before a stop, for which no loop waits.
+    private var stopID: Int?
     var stopWaiters: [Int: @Sendable () -> Void] = [:]
     /// Subscriptions of remote observables that hold changes until the first answer.
     var holding: Set<Int> = []
@@ -105,6 +109,9 @@ struct LinkState {
 
     var waitingBytes: Int { outbox.count + takenBytes }
 
+    /// Whether the program may be waiting for the broker.
+    var isWaitedFor: Bool { !roomWaiters.isEmpty || pending.contains { !$0.value.isOwn && $0.key != stopID } }
+
     func hasRoom(for count: Int, limit: Int) -> Bool {
         waitingBytes == 0 || waitingBytes + count <= limit
     }
@@ -112,6 +119,12 @@ struct LinkState {
     mutating func takeID() -> Int {
         defer { nextID += 1 }
         return nextID
+    }
+
+    mutating func takeStopID() -> Int {
+        let id = takeID()
+        stopID = id
+        return id
     }
 
     mutating func takeSub() -> Int {
