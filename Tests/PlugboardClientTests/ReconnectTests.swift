@@ -1,5 +1,6 @@
 // Connections that break, and what holds afterwards.
 
+import PlugboardPosix
 import TestSupport
 import Testing
 
@@ -117,6 +118,34 @@ struct ReconnectTests {
             throw NeverHappened(description: "\(String(describing: error)) is not disconnected")
         }
         try await bus.sync()
+    }
+
+    @Test("a broker that takes long to send the values before its answers isn't given up")
+    func longSetup() async throws {
+        let fake = try FakeBroker { peer in
+            try peer.send(FakeBroker.greeting())
+            for _ in 1...2 { try peer.answerSubscribe(snapshot: []) }
+        } _: { peer in
+            try peer.send(FakeBroker.greeting())
+            try peer.answerSubscribe(snapshot: [])
+            // Longer than the client waits for a broker that is silent.
+            for number in 1...30 {
+                Pause.sleep(seconds: 0.05)
+                try peer.send(#"{"event":"update","sub":1,"key":"k","revision":\#(number),"value":1}"#)
+            }
+            try peer.answerSubscribe(snapshot: [])
+            try peer.drain()
+        }
+        var options = Bus.Options.quick
+        options.connectTimeout = .seconds(1)
+        let bus = try await fake.connect(options: options)
+        let states = Log<ConnectionState>()
+        let watching = bus.onStateChange { states.add($0) }
+        let first = try await bus.subscribe("k") { _ in }
+        let second = try await bus.subscribe("other") { _ in }
+        try await eventually("it is back, or was given up") { states.count == 2 }
+        #expect(bus.state.isConnected)
+        for handle in [first, second, watching] { handle.dispose() }
     }
 
     @Test("a subscription that notices deletes reports those that it missed, before synced")

@@ -121,7 +121,8 @@ extension Bus {
 
         /// How long a request may take if it has no `timeout` of its own.
         public var requestTimeout: Duration
-        /// How long the broker may take to answer when a connection begins.
+        /// How long the broker may take to greet when a connection begins, and may then be silent before
+        /// it has answered the first requests.
         public var connectTimeout: Duration
         /// How long `connect` waits for a broker that isn't there yet. Zero means not at all.
         public var waitForBroker: Duration

@@ -24,8 +24,9 @@ final class Conversation {
     /// Whether the broker has ended the connection. What is left of it is little, and is passed on in any
     /// case.
     private var isGone = false
-    /// When to give up a broker that hasn't answered the first requests of the connection.
-    private let setupDeadline: UInt64
+    /// When to give up a broker that hasn't answered the first requests of the connection. After its
+    /// greeting, only silence counts: the answers may come after the values of many keys.
+    private var setupDeadline: UInt64
 
     init(_ link: Link, _ socket: consuming Descriptor) throws {
         self.link = link
@@ -99,6 +100,9 @@ final class Conversation {
         }
         if isWoken { link.wakeup.drain() }
         link.noteAwake()
+        if isReadable || !reads, !wasSetUp, reader.isGreeted {
+            setupDeadline = Link.deadline(after: link.options.connectTimeout.nanoseconds)
+        }
         if keepsLines, reads || isGone, let reason = readLines() { return reason }
         if isReadable, !keepsLines || isGone, case .end(let reason) = read() { return reason }
         return nil
