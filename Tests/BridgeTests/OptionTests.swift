@@ -33,6 +33,17 @@ struct OptionTests {
         #expect(throws: BridgeMistake.self) { try OptionSource(["user": "me"], [:]).user() }
     }
 
+    @Test("a line may end as on Windows")
+    func carriageReturns() throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("options", "host = file\r\n\r\nshare = a.**\r\n")
+        let source = try OptionSource(["file": file], [:])
+        #expect(source.text("host") == "file" && source.patterns("share") == ["a.**"])
+        let password = try folder.write("password", "secret\r\nmore\r\n")
+        let given = ["user": "me", "password-file": password]
+        #expect(try OptionSource(given, [:]).user()?.password == "secret")
+    }
+
     @Test("a mistake is named before anything else happens, with status 64")
     func mistakes() async throws {
         let cases = [

@@ -194,16 +194,19 @@ struct OptionSource {
         return text
     }
 
+    /// The lines of a file. In Swift a carriage return and a line feed are one character.
+    private static func lines(_ path: String) throws -> [Substring] {
+        try contents(path).split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
+    }
+
     private static func firstLine(_ path: String) throws -> String {
-        try contents(path).split(separator: "\n", omittingEmptySubsequences: false).first.map(String.init)
-            ?? ""
+        try lines(path).first.map(String.init) ?? ""
     }
 
     /// The lines `name = value` of a file. Empty lines, and those that begin with `#`, don't count.
     private static func read(_ path: String) throws -> [String: String] {
         var values: [String: String] = [:]
-        let lines = try contents(path).split(separator: "\n")
-        for line in lines.map(trimmed)
+        for line in try lines(path).map(trimmed)
         where !line.isEmpty && !line.hasPrefix("#") {
             guard let sign = line.firstIndex(of: "=") else {
                 throw BridgeMistake(description: "\(path): \"\(line)\" isn't NAME = VALUE")
