@@ -28,6 +28,30 @@ final class ReplayTests: BrokerSuite {
         #expect(causes == [nil, 1, 2])
     }
 
+    @Test("what the command of a serve without a name writes has the call's own cause, too")
+    func unnamedServer() throws {
+        let call =
+            ##""key":"s","op":"call","by":"m","call":"1","outcome":"asked","server":{"name":"#5"}"##
+        let lines = [
+            #"{"recording":1,"patterns":["**"]}"#,
+            #"{"ms":1,"event":"update","sub":1,"key":"a","revision":11,"value":1,"by":"x"}"#,
+            #"{"ms":2,"event":"trace","sub":2,"revision":11,\#(call)}"#,
+            ##"{"ms":3,"event":"update","sub":1,"key":"b","revision":12,"value":1,"by":"#7","cause":11}"##,
+            #"{"ms":4,"event":"update","sub":1,"key":"c","revision":13,"value":1,"by":"t","cause":11}"#,
+            #"{"ms":5,"event":"trace","sub":2,"revision":13,"cause":12,\#(call)}"#,
+            ##"{"ms":6,"event":"update","sub":1,"key":"d","revision":14,"value":1,"by":"#8","cause":13}"##,
+            #"{"ms":7,"event":"trace","sub":2,"revision":14,"cause":11,\#(call)}"#,
+            #"{"ms":8,"event":"emit","sub":1,"key":"e","revision":14,"value":1,"by":"x"}"#,
+            ##"{"ms":9,"event":"update","sub":1,"key":"f","revision":15,"value":1,"by":"#7","cause":14}"##,
+        ]
+        let file = try folder.write("session.ndjson", lines.map { $0 + "\n" }.joined())
+        #expect(try run("replay", file).output == "played 0 values and 6 events, revision 5\n")
+        let causes = try ["b", "c", "d", "f"].map { key in
+            try JSONObject(parsing: Array(try run("get", key, "--json").output.utf8)[...])["cause"]?.integer
+        }
+        #expect(causes == [nil, 1, 2, 4])
+    }
+
     @Test("a session that was recorded and is played gives the same events, batches and state")
     func roundTrip() throws {
         _ = try run("publish", "kept", #"{"n": 1.50, "ü":"\u00fc"}"#)

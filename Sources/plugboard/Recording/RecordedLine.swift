@@ -41,6 +41,18 @@ struct RecordedCall: Hashable {
     let revision: UInt64
     /// The server, as JSON.
     let server: ArraySlice<UInt8>
+
+    /// Whether the server has no name. Then the command that its `serve` runs writes as another client
+    /// without one, whose number isn't known.
+    var isUnnamed: Bool { server.starts(with: Self.number) }
+
+    /// A call of this revision, whichever server without a name got it.
+    static func ofAnyUnnamed(_ revision: UInt64) -> RecordedCall {
+        RecordedCall(revision: revision, server: number[...])
+    }
+
+    /// How the name of a client without one begins.
+    private static let number = Array(##""#"##.utf8)
 }
 
 /// A line of a recording.

@@ -124,6 +124,8 @@ struct RecordingReader: ~Copyable {
         {
             event.cause = cause
         }
+        // An emit may have the revision of a call before it. Then it is the likelier cause.
+        if event.kind == .emit { forget(.ofAnyUnnamed(event.revision)) }
         events += 1
         lack(event.skipped)
         milliseconds = max(milliseconds, event.milliseconds)
@@ -133,10 +135,22 @@ struct RecordingReader: ~Copyable {
     private mutating func note(_ call: RecordedCall, _ cause: UInt64?) {
         if calls.count >= Self.callsMax { (calls, olderCalls) = ([:], calls) }
         calls[call] = .some(cause)
+        if call.isUnnamed { calls[.ofAnyUnnamed(call.revision)] = .some(cause) }
     }
 
-    /// The cause of a call, which may be nil; nil if there was no such call.
-    private func cause(of call: RecordedCall) -> UInt64?? { calls[call] ?? olderCalls[call] }
+    private mutating func forget(_ call: RecordedCall) {
+        calls[call] = nil
+        olderCalls[call] = nil
+    }
+
+    /// The cause of a call, which may be nil; nil if there was no such call. If this server has no name and
+    /// wasn't called, another one's call counts: its command has another number.
+    private func cause(of call: RecordedCall) -> UInt64?? {
+        if let cause = calls[call] ?? olderCalls[call] { return cause }
+        guard call.isUnnamed else { return nil }
+        let any = RecordedCall.ofAnyUnnamed(call.revision)
+        return calls[any] ?? olderCalls[any]
+    }
 
     /// Adds to the sum without an overflow, because a file can have any numbers.
     private mutating func lack(_ count: UInt64) {
