@@ -132,6 +132,20 @@ final class BusStatusTests: BrokerSuite {
         #expect(ProgramHealth(key: "a.health", value: value)?.counts.count == ProgramHealth.countsMax)
     }
 
+    @Test("a count or a name that is told twice is shown once, because metrics may have no series twice")
+    func healthTwice() throws {
+        _ = try run("publish", "a-b.health", #"{"state":"well","counts":{"x":1,"y":5,"x":2,"z":6,"z":"no"}}"#)
+        _ = try run("publish", "a%2Db.health", #"{"state":"down"}"#)
+        _ = try run("publish", "a%252Db.health", #"{"state":"well"}"#)
+        let samples = try run("metrics").lines.filter { $0.contains("_health") && !$0.hasPrefix("#") }
+        let series = samples.map { $0.split(separator: " ").dropLast().joined(separator: " ") }
+        #expect(Set(series).count == series.count, "\(series)")
+        #expect(samples.contains(#"plugboard_plugin_health_count{plugin="a-b",count="x"} 2"#))
+        #expect(samples.contains(#"plugboard_plugin_health_count{plugin="a-b",count="z"} 6"#))
+        let health = try JSONObject(parsing: Array(try run("status", "--json").output.utf8)[...])["health"]
+        #expect(health?.object?.members.map(\.name) == ["a%2Db", "a-b"])
+    }
+
     @Test("clients are listed with state and counts, without the command itself")
     func clients() throws {
         #expect(try run("clients").output == "no other client is connected\n")

@@ -50,16 +50,27 @@ struct ProgramHealth {
     /// All of it as the program wrote it.
     let json: [UInt8]
 
-    /// Nil for what is no such report.
+    /// Nil for what is no such report. A key that spells a name in another way than the report of a client of
+    /// that name isn't one, either: a name would be told twice.
     init?(key: String, value: JSONValue) {
-        guard let object = value.object, let state = object["state"]?.string.flatMap(HealthState.init) else {
-            return nil
-        }
-        (name, self.state, json) = (HealthReport.name(in: key), state, Array(value.bytes))
+        let name = HealthReport.name(in: key)
+        guard HealthReport.key(of: name) == key, let object = value.object,
+            let state = object["state"]?.string.flatMap(HealthState.init)
+        else { return nil }
+        (self.name, self.state, json) = (name, state, Array(value.bytes))
         (since, message) = (object["since"]?.string, object["message"]?.string)
-        counts = (object["counts"]?.object?.members ?? []).prefix(Self.countsMax).compactMap { member in
-            member.value.integer.map { (member.name, $0) }
+        counts = Self.counts(object["counts"]?.object?.members.prefix(Self.countsMax) ?? [])
+    }
+
+    /// The last count of each name: JSON may have a name twice, metrics may not.
+    private static func counts(_ members: ArraySlice<JSONObject.Member>) -> [(name: String, count: UInt64)] {
+        var counts: [(name: String, count: UInt64)] = []
+        for member in members {
+            guard let count = member.value.integer else { continue }
+            counts.removeAll { $0.name == member.name }
+            counts.append((member.name, count))
         }
+        return counts
     }
 
     /// What is wrong with it; nil if nothing is.
