@@ -19,6 +19,11 @@ public struct StandardStream: Sendable {
 
     public let fd: Int32
 
+    /// Any other descriptor that is written like them.
+    public init(fd: Int32) {
+        self.fd = fd
+    }
+
     /// For messages.
     public var name: String { fd == Self.error.fd ? "standard error" : "standard output" }
 
@@ -32,7 +37,8 @@ public struct StandardStream: Sendable {
 
     /// Writes everything, waiting where it must.
     public func write(_ bytes: [UInt8]) -> Written {
-        write(in: bytes.count, bytes.span) { true } ?? .all
+        var rest = bytes[...]
+        return write(&rest, milliseconds: nil) ?? .all
     }
 
     /// The same; throws `ReaderGone` if nobody reads any more, or the system's reason.
@@ -47,17 +53,27 @@ public struct StandardStream: Sendable {
     /// Writes everything, but waits no longer than `milliseconds` each time; nil if that was not
     /// enough, for example because the terminal is stopped.
     public func write(_ bytes: [UInt8], milliseconds: Int32) -> Written? {
-        // A terminal that is ready takes this much without waiting.
-        write(in: 256, bytes.span) { isWritable(milliseconds) }
+        var rest = bytes[...]
+        return write(&rest, milliseconds: milliseconds)
     }
 
-    private func write(in piece: Int, _ bytes: Span<UInt8>, _ mayWrite: () -> Bool) -> Written? {
-        var rest = bytes
+    /// Writes what the stream takes without waiting, and leaves the rest; nil if there is a rest.
+    public func writeAtOnce(_ rest: inout ArraySlice<UInt8>) -> Written? {
+        write(&rest, milliseconds: 0)
+    }
+
+    /// Without a time, it waits where it must.
+    private func write(_ rest: inout ArraySlice<UInt8>, milliseconds: Int32?) -> Written? {
+        // A terminal or a pipe that is ready takes this much without waiting.
+        let piece = milliseconds == nil ? rest.count : 256
         while !rest.isEmpty {
-            guard mayWrite() else { return nil }
-            switch PipeCalls.write(fd, rest[..<min(piece, rest.count)]) {
-            case .bytes(let count): rest = rest[count...]
-            case .wouldBlock: PipeCalls.waitWritable(fd)
+            if let milliseconds, !isWritable(milliseconds) { return nil }
+            let part = rest.prefix(piece)
+            switch PipeCalls.write(fd, part.span) {
+            case .bytes(let count): rest = rest.dropFirst(count)
+            case .wouldBlock:
+                guard milliseconds == nil else { return nil }
+                PipeCalls.waitWritable(fd)
             case .ended: return .readerGone
             case .failed(let code): return .failed(code)
             }

@@ -12,15 +12,18 @@ struct CommandConsole: Sendable {
 
     /// Prints a message for a person. If nobody reads standard error, the command goes on.
     func say(_ text: String) {
-        try? messages.line(Printable.text(SystemText.shown(text)))
+        try? messages.line(Self.shown(text))
     }
+
+    /// A message as it is printed.
+    static func shown(_ text: String) -> String { Printable.text(SystemText.shown(text)) }
 
     /// Prints why a command failed.
     func report(_ error: CommandError, in command: String) {
         guard error != .told else { return }
         let paint = messages.paint
         write("\(paint.bold("\(command):")) \(Printable.lines(SystemText.shown(error.message)))")
-        for hint in error.hints { write("  \(Printable.text(SystemText.shown(hint)))") }
+        for hint in error.hints { write("  \(Self.shown(hint))") }
     }
 
     private func write(_ line: String) {
@@ -49,13 +52,16 @@ struct OutputStream: Sendable {
 
     /// The text that `line` writes. To a terminal it writes only text, line feeds and this program's colours.
     func textLine(_ text: String) -> [UInt8] {
-        Array(safe(text).utf8) + [0x0A]
+        textBytes(text) + [0x0A]
     }
 
     /// Writes a text that has its own line feeds.
     func text(_ text: String) throws {
-        try bytes(Array(safe(text).utf8))
+        try bytes(textBytes(text))
     }
+
+    /// The bytes that `text` writes.
+    func textBytes(_ text: String) -> [UInt8] { Array(safe(text).utf8) }
 
     private func safe(_ text: String) -> String {
         isTerminal ? Printable.painted(text) : text

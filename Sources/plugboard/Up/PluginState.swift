@@ -21,13 +21,13 @@ struct PluginState {
         path = (journal ?? socket) + (isKept ? ".plugins" : ".passing")
     }
 
-    /// Makes the folder. If nothing is kept, it first removes what a killed `up` has left.
-    func make(_ console: CommandConsole) {
+    /// Makes the folder. If nothing is kept, it first removes what a killed `up` has left. Says why it can't.
+    func make(_ say: (String) -> Void) {
         do {
             if !isKept { Folder.remove(path) }
             try Folder.make(path)
         } catch {
-            console.say("the plugins have no folder for their files: \(error)")
+            say("the plugins have no folder for their files: \(error)")
         }
     }
 

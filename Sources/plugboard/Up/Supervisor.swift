@@ -16,6 +16,7 @@ final class Supervisor {
     static let startSeconds = 120.0
     private static let signalToken: UInt64 = .max
     private static let deskToken: UInt64 = .max - 1
+    private static let viewToken: UInt64 = .max - 2
 
     private(set) var plugins: [SupervisedProcess]
     let view: UpView
@@ -187,6 +188,7 @@ final class Supervisor {
     /// Waits once, at most until this time or the next due action, and handles everything that has come.
     private func turn(until limit: UInt64? = nil) throws {
         try watchDesk()
+        try view.keepUp(poller, token: Self.viewToken)
         var ready: [UInt64] = []
         let moments = children.filter { !isStopping || $0.isAlive }.compactMap(\.dueNanoseconds)
         let own = [limit, deskDueNanoseconds, heartbeatDueNanoseconds].compactMap { $0 }

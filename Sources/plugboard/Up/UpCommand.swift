@@ -29,7 +29,9 @@ extension Command {
             time within 10 seconds is broken, and up leaves it alone until plugboard plugins start. A \
             plugin that ends with status 0 is done. plugboard plugins shows the state of each plugin, and \
             so do the keys $broker.plugins.* on the bus. up reads a plugin.json again at each start of its \
-            plugin; plugboard plugins reload reads all of them, including new ones.
+            plugin; plugboard plugins reload reads all of them, including new ones. up doesn't wait for who reads \
+            its output: what doesn't fit is left out, a line says how many lines that were, and plugboard \
+            plugins log has the last ones.
 
             On Ctrl-C or SIGTERM, up stops the plugins, then the broker. A plugin and everything that it \
             started get SIGTERM, and SIGKILL after 2 seconds. A second Ctrl-C, at least half a second \
@@ -135,6 +137,7 @@ private struct UpSession {
             view: view,
             manager: manager
         )
+        defer { view.finish() }
         var hasState = false
         defer {
             if activated == nil { SocketCleanup.removeDead(socket) }
@@ -145,20 +148,20 @@ private struct UpSession {
             // Its greeting says what a person can do now, so the desk serves before `up` greets.
             let desk = try SupervisorClient { try BusLink(path: socket) }
             view.greet(plugins: summary(plugins), hasDashboard: plugins.contains { $0.name == "dashboard" })
-            for problem in folder?.problems ?? [] { console.say("not started: \(problem)") }
+            for problem in folder?.problems ?? [] { view.say("not started: \(problem)") }
             if invocation.has(.demo), player == nil {
-                console.say(
+                view.say(
                     """
                     there is no demo to play: \(DemoScript.fileName) is missing in the folder of the plugins; \
                     installed packages have it in plugboard-demo
                     """
                 )
             }
-            state.make(console)
+            state.make(view.say)
             hasState = true
             return desk
         }
-        console.say("stopped")
+        view.say("stopped")
     }
 
     private func brokerStart() -> ChildStart {

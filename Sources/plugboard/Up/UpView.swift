@@ -1,15 +1,18 @@
 // The output of `up` for a person: each line begins with the name of its writer. The names are in one column,
-// each in its own colour. On a terminal, a line is cut to one row.
+// each in its own colour. On a terminal, a line is cut to one row. It never waits for a reader, because `up`
+// must look after its children.
 
+import PlugboardPosix
 import PlugboardWire
 
 /// Prints the lines of many children.
 final class UpView {
     /// Whether standard output has lost its reader. Then nothing more is printed.
-    private(set) var isReaderGone = false
+    var isReaderGone: Bool { output.isReaderGone }
     /// The path of the bus.
     let socket: String
-    private let console: CommandConsole
+    private let output: OutputBacklog
+    private let messages: OutputBacklog
     /// Whether lines are shown whole.
     private let isVerbose: Bool
     private var widest = 0
@@ -18,7 +21,8 @@ final class UpView {
     /// `names` are the names of the writers of lines.
     init(console: CommandConsole, socket: String, names: [String], isVerbose: Bool = false) {
         self.socket = socket
-        self.console = console
+        output = OutputBacklog(console.output)
+        messages = OutputBacklog(console.messages)
         self.isVerbose = isVerbose
         expect(names)
     }
@@ -32,14 +36,10 @@ final class UpView {
     /// Prints the output of a child.
     func show(_ lines: [String], of name: String) {
         guard !isReaderGone, !lines.isEmpty else { return }
-        let paint = console.output.paint
+        let paint = output.target.paint
         let prefix = prefix(name, paint)
-        do {
-            let shown = lines.flatMap { rows(of: $0, by: name, paint) }
-            try console.output.text(shown.map { "\(prefix)\($0)\n" }.joined())
-        } catch {
-            isReaderGone = true
-        }
+        let shown = lines.flatMap { rows(of: $0, by: name, paint) }
+        output.text(shown.map { "\(prefix)\($0)\n" }.joined())
     }
 
     /// A line as rows of the terminal, if there is one. The demo's words continue in the next row, and the address
@@ -49,7 +49,7 @@ final class UpView {
         let isDemo = name == DemoScript.processName
         if isDemo, line.hasPrefix(DashboardPage.addressStart) { return [line] }
         let isNarrated = isDemo && line.hasPrefix("#")
-        let columns = isVerbose ? nil : console.output.stream.columns
+        let columns = isVerbose ? nil : output.target.stream.columns
         let room = columns.map { max(Self.roomMin, $0 - widest - Self.markColumns) }
         if isNarrated {
             return (room.map { TextLayout.wrapped(line, width: $0) } ?? [line]).map(paint.bold)
@@ -64,26 +64,26 @@ final class UpView {
 
     /// Prints a message of `up` about a child.
     func tell(_ text: String, of name: String) {
-        let paint = console.messages.paint
-        try? console.messages.line(prefix(name, paint) + paint.yellow(Printable.text(text)))
+        let paint = messages.target.paint
+        messages.line(prefix(name, paint) + paint.yellow(Printable.text(text)))
     }
 
     /// Ends the line on which a terminal shows `^C`.
     func interrupted() {
-        if console.messages.isTerminal { try? console.messages.text("\n") }
+        if messages.target.isTerminal { messages.text("\n") }
     }
 
     /// Prints a message of `up`.
     func say(_ text: String) {
-        console.say(text)
+        messages.line(CommandConsole.shown(text))
     }
 
     /// Prints the greeting: the path of the bus, and how to look at it.
     func greet(plugins: String, hasDashboard: Bool) {
-        let paint = console.messages.paint
+        let paint = messages.target.paint
         let command = "\(Program.spelling) dashboard" + CommandOption.socketWords(socket)
         let page = hasDashboard ? "\n  page     \(paint.cyan(Printable.text(command)))" : ""
-        try? console.messages.text(
+        messages.text(
             """
             \(paint.bold("Plugboard is up.")) \(Printable.text(plugins))
               socket   \(Printable.text(socket))
@@ -94,6 +94,18 @@ final class UpView {
 
             """
         )
+    }
+
+    /// Prints what still waits for its readers, and has the poller report when they take more.
+    func keepUp(_ poller: any Poller, token: UInt64) throws {
+        try output.keepUp(poller, token: token)
+        try messages.keepUp(poller, token: token)
+    }
+
+    /// Lets the readers come to the end, if there are any.
+    func finish() {
+        output.finish()
+        messages.finish()
     }
 
     /// The text between a name and its line.
