@@ -66,6 +66,7 @@
             var child = try start([command, "--memory"], listener: listener.raw, ["LISTEN_FDS=1"])
             try early.expectGreeting()
             #expect(try plugboard("publish", "a", "1", in: folder).end == .exited(0))
+            #expect(try plugboard("restart", in: folder).end == .exited(0))
             #expect(try stop(&child) == .exited(0))
             #expect(folder.exists("s"))
             // Nobody is refused while nobody serves. The next broker serves this client.

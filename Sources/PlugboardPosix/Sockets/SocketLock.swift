@@ -15,6 +15,14 @@ public struct SocketLock: ~Copyable, Sendable {
     /// Where it is.
     static func path(for socketPath: String) -> String { socketPath + ".lock" }
 
+    /// Whether a process has the lock for a socket path open. False if the system doesn't tell.
+    public static func isOpen(in process: Int32, for socketPath: String) -> Bool {
+        let open = "/proc/\(process)/fd"
+        guard let lock = FileIdentity(path: path(for: socketPath)), let names = try? Folder.names(in: open)
+        else { return false }
+        return names.contains { FileIdentity(path: "\(open)/\($0)") == lock }
+    }
+
     /// Whether it is still the lock for that path. If its file was removed, takes it anew.
     func keep(for socketPath: String) -> Bool { FileLock.keep(raw, Self.path(for: socketPath)) }
 

@@ -49,6 +49,9 @@ final class BrokerConnection {
         try poller.add(socket.fd, token: 0, interest: .read)
     }
 
+    /// The process that opened the broker's socket; 0 if the system doesn't say, or it can't be seen from here.
+    var peerProcess: Int32 { PeerIdentity(of: socket.fd)?.process ?? 0 }
+
     private static func seconds(since start: UInt64) -> Double {
         Double(MonotonicClock.nanoseconds() - start) / 1e9
     }

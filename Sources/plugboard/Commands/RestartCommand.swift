@@ -20,7 +20,8 @@ extension Command {
             The broker first checks that the program starts, and that it accepts the --policy file. If \
             not, nothing changes, and this command says why, with status 1. The policy that was checked is the one that applies. SIGUSR2 to the \
             broker's process does the same, and so does SIGHUP if its program has been replaced. Only the \
-            broker's own user and root may do it.
+            broker's own user and root may do it, and only where the system confirms which process the \
+            broker is: not from outside of its container.
             """,
         examples: ["restart"],
         run: run
@@ -32,9 +33,14 @@ extension Command {
     private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         let connection = try BrokerConnection.open(invocation)
         let reply = try connection.accepted(ObjectWriter(op: "get").adding("key", string: "$broker.stats"))
-        guard let value = reply["value"],
-            let pid = value.object?["pid"]?.integer.flatMap(Int32.init(exactly:))
-        else { throw CommandError(.refused, "the broker does not say which process it is") }
+        let told = reply["value"]?.object?["pid"]?.integer
+        guard let pid = BrokerProcess.confirmed(told, by: connection) else {
+            throw CommandError(
+                .refused,
+                "the broker's process can't be found from here, as if it ran in a container",
+                hints: ["where it runs, SIGUSR2 to it does the same"]
+            )
+        }
         let warnings = ObjectWriter(op: "subscribe").adding("key", string: TopKeys.warnings)
         _ = try connection.accepted(warnings.adding("initial", false, unless: true))
         do {

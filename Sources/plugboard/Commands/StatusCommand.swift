@@ -102,7 +102,7 @@ extension Command {
 
     private static func json(_ text: StatusText) -> [UInt8] {
         let report = text.report
-        let journal = report.figure("pid").flatMap { OpenJournal(pid: $0) }
+        let journal = report.process.flatMap { OpenJournal(pid: $0) }
         return ObjectWriter().adding("socket", string: report.path)
             .adding("version", string: report.greeting?["version"]?.string)
             .adding("pid", report.figure("pid")).adding("uptime", report.figure("uptime"))

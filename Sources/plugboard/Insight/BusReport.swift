@@ -8,6 +8,8 @@ struct BusReport {
     let path: String
     let greeting: BrokerLine?
     let stats: JSONObject
+    /// The broker's process, if it can be seen from here.
+    let process: Int32?
     var clients: [JSONObject]
     var warnings: [JSONObject]
     /// Nil if `up` didn't start the broker.
@@ -22,6 +24,7 @@ struct BusReport {
             throw CommandError(.refused, "the broker doesn't tell how it is")
         }
         self.stats = stats
+        process = BrokerProcess.confirmed(stats["pid"]?.integer, by: connection)
         clients = try connection.clients()
         warnings = try connection.value(of: TopKeys.warnings)?.array?.compactMap(\.object) ?? []
         plugins = try connection.plugins()
@@ -91,7 +94,7 @@ struct OpenJournal: Equatable {
     private static let descriptorsMax = 256
 
     /// Nil if it has none, or if the system doesn't tell which files a process has open.
-    init?(pid: UInt64) {
+    init?(pid: Int32) {
         let open = "/proc/\(pid)/fd"
         // Another user's process doesn't show them, and not every system has such a folder.
         guard let names = try? Folder.names(in: open) else { return nil }
@@ -118,5 +121,5 @@ struct OpenJournal: Equatable {
     }
 
     /// Whether the system tells which files a process has open.
-    static func isKnown(pid: UInt64) -> Bool { (try? Folder.names(in: "/proc/\(pid)/fd")) != nil }
+    static func isKnown(pid: Int32) -> Bool { (try? Folder.names(in: "/proc/\(pid)/fd")) != nil }
 }

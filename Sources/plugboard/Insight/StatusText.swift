@@ -62,7 +62,7 @@ struct StatusText {
     }
 
     private var journal: String {
-        guard let pid = report.figure("pid"), OpenJournal.isKnown(pid: pid) else {
+        guard let pid = report.process, OpenJournal.isKnown(pid: pid) else {
             return "not known: the system doesn't tell what the broker's process has open"
         }
         guard let journal = OpenJournal(pid: pid) else {
