@@ -156,5 +156,10 @@ final class StateCopyTests: FolderSuite {
         try end(broker, by: SIGTERM)
         #expect(try run("journal", "check", "--socket", folder.socket).lines.count == 1)
         #expect(try run("journal", "new-epochs").end == .exited(64))
+        for task in ["check", "new-epoch", "repair"] {
+            let other = try run("journal", task, folder.path, "--socket", folder.socket)
+            #expect(other.end == .exited(64) && other.output.isEmpty)
+            #expect(other.messages.contains("the folder of a journal is named by --state DIR"))
+        }
     }
 }

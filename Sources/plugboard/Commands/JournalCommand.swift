@@ -47,6 +47,12 @@ extension Command {
                 hint: Suggestion.hint(for: task, among: tasks)
             )
         }
+        if task != "show", let word = invocation.arguments.dropFirst().first {
+            throw CommandError.usage(
+                "\"\(word)\" is too much: only show takes patterns",
+                hint: word.contains("/") ? "the folder of a journal is named by --state DIR" : nil
+            )
+        }
         let folder = try place(invocation)
         switch task {
         case "check": try JournalCheck(folder: folder, console: console).run()
