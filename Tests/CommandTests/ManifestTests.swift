@@ -62,6 +62,7 @@ struct ManifestTests {
             (#"{"name":"","run":"b"}"#, 1, "\"name\" is empty"),
             (#"{"name":"\u001b[2J","run":"b"}"#, 1, "no control character"),
             (##"{"name":"#7","run":"b"}"##, 1, "no # or $"),
+            (#"{"name":"up","run":"b"}"#, 1, "that is plugboard up itself"),
             (#"{"name":"a","run":"b\u0000c"}"#, 12, "NUL"),
             (#"{"name":"a","run":"b","arguments":"-v"}"#, 22, "\"arguments\" is an array of strings"),
             (#"{"name":"a","run":"b","arguments":["-v",1]}"#, 22, "\"arguments\" is an array of strings"),

@@ -186,6 +186,10 @@ struct PluginManifest: Equatable, Sendable {
             let rule = "1 to \(Limits.nameBytesMax) bytes, no control character, no # or $ at the beginning"
             throw FieldFault(message: "\"name\" is \(rule)")
         }
+        // The broker would take it away from `up`, which speaks for all plugins under this name.
+        guard name != SupervisorClient.name else {
+            throw FieldFault(message: "\"name\" is not \"\(name)\": that is plugboard up itself")
+        }
         return name
     }
 }
