@@ -82,6 +82,31 @@ struct UpReloadTests {
         #expect(try tried(up) == ["a 0", "b 1"])
     }
 
+    @Test("the problem of a plugin follows its file at each reload")
+    func problem() throws {
+        let up = try shop.up()
+        func problem() throws -> String? {
+            let state = try plugboard("get", "$broker.plugins.one", in: shop.folder).output
+            return try JSONObject(parsing: Array(state.utf8)[...])["problem"]?.string
+        }
+        let good = shop.text("one", "plugin.json")
+        try eventually("it runs") { try states() == ["one running"] }
+        #expect(try problem() == nil)
+        try write("{")
+        #expect(try reload().end == .exited(1))
+        try eventually("it is told") { try problem()?.contains("plugin.json:1:2: not JSON") == true }
+        try write(good)
+        #expect(try reload().output == "nothing has changed\n")
+        try eventually("it is over") { try problem() == nil }
+        try write("{")
+        #expect(try plugboard("plugin", "restart", "one", in: shop.folder).end == .exited(0))
+        try eventually("it is told") { try problem()?.hasPrefix("started as before: ") == true }
+        try write(#"{"name":"one","run":"run","publishes":["b"]}"#)
+        #expect(try reload().output == "changed  one\n")
+        try eventually("it is over") { try problem() == nil }
+        #expect(up.isRunning)
+    }
+
     @Test("if it now names another plugin, that is reported, and the old one stays in force until a reload")
     func renamed() throws {
         let up = try shop.up()

@@ -22,8 +22,8 @@ struct PluginFolder: Sendable {
     /// The plugins, sorted by their names.
     let plugins: [PluginProgram]
     let problems: [PluginProblem]
-    /// The folders with these problems.
-    let broken: Set<String>
+    /// The same by their folders.
+    let broken: [String: PluginProblem]
 
     /// The folder to use: the given one, or else `plugins` in the current folder, or else `plugins`
     /// beside the executable; nil if there is none.
@@ -43,7 +43,7 @@ struct PluginFolder: Sendable {
         self.path = path
         var plugins: [String: PluginProgram] = [:]
         var problems: [PluginProblem] = []
-        var broken: Set<String> = []
+        var broken: [String: PluginProblem] = [:]
         for name in try Folder.names(in: path) {
             let folder = path + "/" + name
             let file = Self.file(in: folder)
@@ -58,7 +58,7 @@ struct PluginFolder: Sendable {
                 plugins[plugin.name] = plugin
             } catch {
                 problems.append(error)
-                broken.insert(folder)
+                broken[folder] = error
             }
         }
         self.plugins = plugins.values.sorted { $0.name < $1.name }

@@ -39,16 +39,20 @@ extension Supervisor {
         changes.problems = folder?.problems.map(\.description) ?? []
         for problem in changes.problems { view.say("not taken in: \(problem)") }
         let chosen = source.chosen(of: folder)
-        try dismiss(allBut: Set(chosen.map(\.name)), broken: folder?.broken ?? [], &changes)
+        try dismiss(allBut: Set(chosen.map(\.name)), broken: folder?.broken ?? [:], &changes)
         for plugin in chosen { try take(plugin, &changes) }
         return changes
     }
 
     private func dismiss(
-        allBut names: Set<String>, broken: Set<String>, _ changes: inout PluginChanges
+        allBut names: Set<String>, broken: [String: PluginProblem], _ changes: inout PluginChanges
     ) throws {
         for process in plugins where !names.contains(process.name) && !process.isLeaving {
-            if let folder = process.terms.start.folder, broken.contains(folder) { continue }
+            if let folder = process.terms.start.folder, let problem = broken[folder] {
+                process.problem = "not taken in: \(problem)"
+                desk?.tell(process)
+                continue
+            }
             changes.removed.append(process.name)
             view.tell("its folder is gone: stopping it", of: process.name)
             process.isLeaving = true
@@ -65,7 +69,11 @@ extension Supervisor {
             return try add(source.process(plugin))
         }
         let (before, terms) = (process.terms, source.terms(of: plugin))
-        guard process.isLeaving || terms.differs(from: before) else { return }
+        process.problem = nil
+        guard process.isLeaving || terms.differs(from: before) else {
+            desk?.tell(process)
+            return
+        }
         changes.changed.append(plugin.name)
         if process.isAlive, terms.startsOtherwise(than: before) { changes.outdated.append(plugin.name) }
         let isToStart = process.adopt(terms)
