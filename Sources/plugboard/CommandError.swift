@@ -26,7 +26,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
 }
 
 /// Why a command ended early.
-struct CommandError: Error, Equatable, Sendable {
+struct CommandError: Error, Equatable, Sendable, CustomStringConvertible {
     let status: ExitStatus
     let message: String
     /// Lines that help, each printed beneath the message.
@@ -40,6 +40,8 @@ struct CommandError: Error, Equatable, Sendable {
 
     /// What is wrong was printed already.
     static let told = CommandError(.refused, "")
+
+    var description: String { message }
 
     static func usage(_ message: String, hint: String? = nil) -> CommandError {
         CommandError(.usage, message, hints: hint.map { [$0] } ?? [])

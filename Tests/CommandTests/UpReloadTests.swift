@@ -107,6 +107,20 @@ struct UpReloadTests {
         #expect(up.isRunning)
     }
 
+    @Test("reload: without the folder of plugins nothing changes, and it is said in words")
+    func folderGone() throws {
+        let up = try Run(["up", "--plugins", "plugins"], in: shop.folder)
+        try eventually("it runs") { shop.text("one", "arguments") == "\n" }
+        #expect(SystemCalls.rename("\(shop.folder.path)/plugins", to: "\(shop.folder.path)/away"))
+        let reloaded = try reload()
+        #expect(reloaded.end == .exited(1))
+        #expect(reloaded.messages.hasSuffix("not taken in: --plugins plugins: there is no such folder\n"))
+        let told = "the plugins stay as they are: --plugins plugins: there is no such folder\n"
+        try eventually("it is told") { up.messages.contains(told) }
+        #expect(try states() == ["one running"])
+        #expect(up.isRunning)
+    }
+
     @Test("if it now names another plugin, that is reported, and the old one stays in force until a reload")
     func renamed() throws {
         let up = try shop.up()
