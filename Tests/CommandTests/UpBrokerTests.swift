@@ -50,6 +50,14 @@ final class UpBrokerTests: ShopSuite {
         #expect(!shop.folder.exists("s"))
     }
 
+    @Test("a broker that finds a mistake in the command line ends up with its status, 64; otherwise it is 1")
+    func status() throws {
+        let both = try plugboard("up", "--memory", "--state", "x", in: shop.folder)
+        #expect(both.end == .exited(64) && both.messages.contains("--memory keeps nothing"))
+        try shop.folder.write("file", "")
+        #expect(try plugboard("up", "--socket", "t", "--state", "file", in: shop.folder).end == .exited(1))
+    }
+
     @Test("a broker that dies again and again ends up with status 1")
     func lost() throws {
         try shop.add("plain", "echo $$ > pids; exec sleep 1000")

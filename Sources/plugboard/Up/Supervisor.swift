@@ -160,10 +160,17 @@ final class Supervisor {
         guard isReady || isStopping else {
             let words = brokerLines.map { $0.replacingPrefix("\(Program.name) broker: ", with: "") }
             throw CommandError(
-                broker.end == .exited(ExitStatus.unavailable.rawValue) ? .unavailable : .refused,
+                brokerStatus,
                 words.isEmpty ? "the broker didn't start" : words.joined(separator: "\n")
             )
         }
+    }
+
+    /// The status for a broker that didn't begin to serve: its own, if it is one.
+    private var brokerStatus: ExitStatus {
+        guard case .exited(let code) = broker.end, let status = ExitStatus(rawValue: code), status != .done
+        else { return .refused }
+        return status
     }
 
     /// Asks all of them to end, waits, and kills those that haven't ended.
