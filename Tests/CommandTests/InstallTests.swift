@@ -149,6 +149,20 @@ final class InstallTests: FolderSuite {
         #expect(folder.exists(".local/bin/other") && !folder.exists(".local/lib"))
     }
 
+    @Test("other users may enter its folders, whatever the umask is")
+    func folders() throws {
+        try folder.write("none/readme", "")
+        let words = ["install", "--plugins", "none", "--prefix", "\(folder.path)/made/here"]
+        let finished = try Run(
+            program: "/bin/sh", ["-c", #"umask 077; exec "$@""#, "sh", Products.plugboard] + words, in: folder
+        )
+        .finished()
+        #expect(finished.end == .exited(0))
+        for name in ["made", "made/here", "made/here/bin", "made/here/lib", "made/here/lib/plugboard"] {
+            #expect(SystemCalls.mode("\(folder.path)/\(name)") == 0o755, "\(name)")
+        }
+    }
+
     @Test(
         "systemd finds no mistake in the unit",
         .enabled(if: FileStatus.isRunnable(path: "/usr/bin/systemd-analyze"))

@@ -108,13 +108,16 @@ public enum Folder {
         return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
-    /// Makes a folder and its missing parents, with this mode. Throws `SystemError`.
-    public static func make(_ path: String, mode: mode_t = 0o700) throws {
+    /// Makes a folder and its missing parents, with this mode, from which the umask takes away if it is
+    /// obeyed. Throws `SystemError`.
+    public static func make(_ path: String, mode: mode_t = 0o700, obeyingUmask: Bool = true) throws {
         var end = path.startIndex
         while end < path.endIndex {
             end = path[path.index(after: end)...].firstIndex(of: "/") ?? path.endIndex
             let part = String(path[..<end])
-            if PathCalls.makeFolder(part, mode) != 0, errno != EEXIST, errno != EISDIR, errno != EROFS,
+            if PathCalls.makeFolder(part, mode) == 0 {
+                if !obeyingUmask { _ = PathCalls.setMode(part, mode) }
+            } else if errno != EEXIST, errno != EISDIR, errno != EROFS,
                 errno != EACCES
             {
                 throw SystemError.last("create", part)

@@ -89,7 +89,7 @@ struct Installation {
         let kept = Set(before).subtracting(old)
         try write(Set(before).union(now))
         for copy in copies { try place(copy) }
-        try Folder.make(bin, mode: 0o755)
+        try makeFolder(bin)
         try FileCopy.link(at: command, to: Self.linkTarget)
         for file in old where !now.contains(file) { try remove(file) }
         try write(kept.union(now))
@@ -112,7 +112,7 @@ struct Installation {
     private func place(_ copy: Copy) throws {
         let to = path(copy.to)
         if let there = FileIdentity(path: to), there == FileIdentity(path: copy.from) { return }
-        try Folder.make(SocketPath.folder(of: to), mode: 0o755)
+        try makeFolder(SocketPath.folder(of: to))
         guard copy.isProgram else { return try FileCopy.make(of: copy.from, at: to) }
         let depth = copy.to.dropFirst(Self.home.count + 1).count { $0 == "/" }
         try FileCopy.link(at: to, to: String(repeating: "../", count: depth) + Program.name)
@@ -147,9 +147,14 @@ struct Installation {
     }
 
     private func write(_ files: Set<String>) throws {
-        try Folder.make(path(Self.home), mode: 0o755)
+        try makeFolder(path(Self.home))
         let lines = files.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         try OutputFile.write(lines.map { $0 + "\n" }.joined(), to: path(Self.list))
+    }
+
+    /// Other users may run what is in it, also if an administrator's umask keeps them out elsewhere.
+    private func makeFolder(_ path: String) throws {
+        try Folder.make(path, mode: 0o755, obeyingUmask: false)
     }
 
     private func path(_ file: String) -> String { prefix == "/" ? "/" + file : "\(prefix)/\(file)" }
