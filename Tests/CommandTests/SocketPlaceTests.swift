@@ -177,6 +177,12 @@
             }
             let making = try stranger(["broker", "--memory", "--socket", outer("s")])
             #expect(making.messages.contains("may not make files in it"))
+            let open = try TemporaryFolder()
+            SystemCalls.setMode(open.path, 0o777)
+            let state = try stranger(["broker", "--socket", open("s"), "--state", outer("new/state")])
+            #expect(state.end == .exited(1))
+            let reason = "the folder \(outer.path) belongs to \(owner), and this user may not make files"
+            #expect(state.messages.contains(reason))
             let listener = try UnixSocket.listen(path: outer("own"))
             let socket = try stranger(["get", "a", "--socket", outer("own")])
             #expect(socket.messages.contains("the socket \(outer("own")) belongs to \(owner)"))

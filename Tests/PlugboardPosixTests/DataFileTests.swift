@@ -63,6 +63,27 @@ import Testing
         #expect(try folder.names().map { Array($0.utf8) } == names.map { Array($0.utf8) })
     }
 
+    @Test func `why a folder isn't used is said`() throws {
+        let temporary = try TemporaryFolder(named: "pbd")
+        func reason() -> String? {
+            do {
+                _ = try DataFolder(path: temporary.path)
+                return nil
+            } catch {
+                return "\(error)"
+            }
+        }
+        #expect(SystemCalls.setMode(temporary.path, 0o720))
+        #expect(reason() == "other users may write to the folder \(temporary.path)")
+        #expect(SystemCalls.setMode(temporary.path, 0o700))
+        #expect(reason() == nil)
+        // Only root can give it away.
+        guard SystemCalls.giveAway(temporary.path, to: Stranger.user, group: Stranger.user) else { return }
+        let owner = Accounts.name(of: Stranger.user) ?? "\(Stranger.user)"
+        #expect(reason() == "the folder \(temporary.path) belongs to another user (\(owner))")
+        SystemCalls.giveAway(temporary.path, to: Accounts.ownUser, group: 0)
+    }
+
     private func append(_ text: String, to file: DataFile) throws {
         #expect(try file.append(Array(text.utf8).span) == text.utf8.count)
     }

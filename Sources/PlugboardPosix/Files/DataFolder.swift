@@ -9,16 +9,15 @@ public final class DataFolder: Sendable {
     /// Kept open, so that a sync works even when no further descriptor is free.
     private let descriptor: Descriptor
 
-    /// Opens a folder. Makes it and its missing parents with mode 0700. Throws `SystemError`, also
-    /// if it belongs to another user, or others may write to it.
+    /// Opens a folder. Makes it and its missing parents with mode 0700. Throws `UntrustedFolder`,
+    /// `ClosedPlace` or `SystemError`.
     public init(path: String) throws {
         self.path = path
         try Folder.make(path)
         guard let status = PathCalls.status(path) else { throw SystemError.last("open", path) }
         guard status.st_mode & S_IFMT == S_IFDIR else { throw Self.error(ENOTDIR, "open", path) }
-        guard status.st_uid == geteuid(), status.st_mode & 0o022 == 0 else {
-            throw Self.error(EPERM, "trust", path)
-        }
+        guard status.st_uid == geteuid() else { throw UntrustedFolder(path: path, user: status.st_uid) }
+        guard status.st_mode & 0o022 == 0 else { throw UntrustedFolder(path: path, user: nil) }
         let fd = PathCalls.openFile(path, O_RDONLY | O_CLOEXEC | O_DIRECTORY)
         guard fd >= 0 else { throw SystemError.last("open", path) }
         descriptor = Descriptor(adopting: fd)
@@ -96,6 +95,18 @@ public final class DataFolder: Sendable {
 
     private static func error(_ code: Int32, _ operation: String, _ path: String) -> SystemError {
         SystemError(code: code, operation: operation, subject: path)
+    }
+}
+
+/// Why a folder isn't used: others could change what is in it.
+public struct UntrustedFolder: Error, Equatable, CustomStringConvertible {
+    public let path: String
+    /// The other user to whom it belongs; nil if others may write to it.
+    let user: UInt32?
+
+    public var description: String {
+        guard let user else { return "other users may write to the folder \(path)" }
+        return "the folder \(path) belongs to another user (\(Accounts.name(of: user) ?? "\(user)"))"
     }
 }
 

@@ -109,20 +109,24 @@ public enum Folder {
     }
 
     /// Makes a folder and its missing parents, with this mode, from which the umask takes away if it is
-    /// obeyed. Throws `SystemError`.
+    /// obeyed. Throws `SystemError`, or what denies the path.
     public static func make(_ path: String, mode: mode_t = 0o700, obeyingUmask: Bool = true) throws {
+        // Where a folder is denied, it may be there nevertheless. If it isn't, the system only says of the
+        // next one that something is missing.
+        var denial: (any Error)?
         var end = path.startIndex
         while end < path.endIndex {
             end = path[path.index(after: end)...].firstIndex(of: "/") ?? path.endIndex
             let part = String(path[..<end])
             if PathCalls.makeFolder(part, mode) == 0 {
                 if !obeyingUmask { _ = PathCalls.setMode(part, mode) }
-            } else if errno != EEXIST, errno != EISDIR, errno != EROFS,
-                errno != EACCES
-            {
-                throw SystemError.last("create", part)
+            } else if errno == EROFS || errno == EACCES {
+                denial = denial ?? SystemError.last("create", part).explained(at: part, isMaking: true)
+            } else if errno != EEXIST, errno != EISDIR {
+                throw denial ?? SystemError.last("create", part)
             }
         }
+        if let denial, FileStatus(path: path).kind == .missing { throw denial }
     }
 
     /// Removes a folder with everything in it, or a file, as far as possible. Links are removed,
