@@ -46,6 +46,24 @@ struct DeadlineTests {
         #expect(next == nil)
     }
 
+    @Test("when others should have their turn, no more falls due in this one, but one in any case")
+    func enough() throws {
+        let hub = TestHub()
+        let client = hub.client()
+        for key in 1...3 {
+            hub.send(#"{"op":"publish","key":"k\#(key)","value":1,"ttl":1000}"#, from: client)
+        }
+        let next = hub.hub.deadlines.next
+        let due = try #require(next)
+        hub.hub.insight.count(steps: 1)
+        hub.hub.requests.beginPart(until: 0)
+        for left in [2, 1, 0] {
+            hub.hub.expire(now: due)
+            let there = hub.hub.keyspace.keyCount
+            #expect(there == left)
+        }
+    }
+
     @Test("a ticket of what fell due cancels nothing that came after it")
     func oldTicket() {
         var deadlines = Deadlines()

@@ -14,7 +14,7 @@ extension Hub {
     mutating func expire(now: UInt64) {
         deadlines.begin(at: now)
         var fired = 0
-        while fired < Deadlines.firedPerTurnMax, delivery.log.hasRoom,
+        while fired < Deadlines.firedPerTurnMax, delivery.log.hasRoom, fired == 0 || !hasDoneEnough,
             let deadline = deadlines.popDue(at: now)
         {
             fired += 1

@@ -287,6 +287,8 @@ extension Hub {
                 let lane = matching[subscription].lag.lane
                 if lane != .none { matching.lanes[lane].keys.addLateNames(&naming, of: observable) }
                 matching[subscription].backlog?.addLateNames(&naming, of: observable)
+                let lines = matching[subscription].backlog?.lines.count ?? 0
+                insight.count(steps: lines / Cost.entriesPerStep)
             }
         }
         if let next, free.count < behind.count {
