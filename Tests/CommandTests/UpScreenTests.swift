@@ -134,6 +134,39 @@ struct UpStateTests {
         #expect(folders.isEmpty)
     }
 
+    @Test("which nobody else may write to, or up ends with the reason")
+    func open() throws {
+        let path = shop.folder("mine.plugins")
+        try Folder.make(path)
+        #expect(SystemCalls.setMode(path, 0o777))
+        let up = try plugboard("up", "--state", shop.folder("mine"), in: shop.folder)
+        #expect(up.end == .exited(1))
+        #expect(up.messages.contains("the plugins have no folder for their files: trust \(path)"))
+        #expect(try Folder.names(in: path) == [] && !shop.folder.exists("s"))
+    }
+
+    @Test("which no other user has made, or linked to", .enabled(if: Accounts.ownUser == 0))
+    func foreign() throws {
+        let path = shop.folder("mine.plugins")
+        try Folder.make(path)
+        #expect(SystemCalls.giveAway(path, to: Stranger.user, group: Stranger.user))
+        let words = ["up", "--state", shop.folder("mine")]
+        #expect(try Run(words, in: shop.folder).finished().end == .exited(1))
+        Folder.remove(path)
+        try Folder.make(shop.folder("precious"))
+        try FileCopy.link(at: path, to: "precious")
+        #expect(SystemCalls.giveAway(path, to: Stranger.user, group: Stranger.user))
+        #expect(try Run(words, in: shop.folder).finished().end == .exited(1))
+        #expect(try Folder.names(in: shop.folder("precious")) == [])
+        // A link of this user is fine.
+        Folder.remove(path)
+        try FileCopy.link(at: path, to: "precious")
+        let up = try shop.up("--state", shop.folder("mine"))
+        try eventually("it writes") { shop.folder.exists("precious/mine") }
+        up.signal(SIGTERM)
+        #expect(try up.finished().end == .exited(0))
+    }
+
     #if os(Linux)
         @Test("which the next demo removes if up was killed")
         func killed() throws {

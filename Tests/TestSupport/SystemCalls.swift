@@ -27,9 +27,10 @@ public enum SystemCalls {
     @discardableResult
     public static func remove(_ path: String) -> Bool { unsafe unlink(path) == 0 }
 
+    /// A link itself, not what is behind it.
     @discardableResult
     public static func giveAway(_ path: String, to user: UInt32, group: UInt32) -> Bool {
-        unsafe chown(path, user, group) == 0
+        unsafe lchown(path, user, group) == 0
     }
 
     @discardableResult

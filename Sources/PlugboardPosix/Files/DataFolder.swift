@@ -18,6 +18,10 @@ public final class DataFolder: Sendable {
         guard status.st_mode & S_IFMT == S_IFDIR else { throw Self.error(ENOTDIR, "open", path) }
         guard status.st_uid == geteuid() else { throw UntrustedFolder(path: path, user: status.st_uid) }
         guard status.st_mode & 0o022 == 0 else { throw UntrustedFolder(path: path, user: nil) }
+        // Whoever made a link chooses which of this user's folders it leads to.
+        if let maker = PathCalls.linkStatus(path)?.st_uid, maker != geteuid(), maker != 0 {
+            throw UntrustedFolder(path: path, user: maker)
+        }
         let fd = PathCalls.openFile(path, O_RDONLY | O_CLOEXEC | O_DIRECTORY)
         guard fd >= 0 else { throw SystemError.last("open", path) }
         descriptor = Descriptor(adopting: fd)

@@ -21,13 +21,18 @@ struct PluginState {
         path = (journal ?? socket) + (isKept ? ".plugins" : ".passing")
     }
 
-    /// Makes the folder. If nothing is kept, it first removes what a killed `up` has left. Says why it can't.
-    func make(_ say: (String) -> Void) {
+    /// Makes the folder. If nothing is kept, it first removes what a killed `up` has left. Throws if this
+    /// user alone can't have it: whoever made it first could read what the plugins write of the bus.
+    func make() throws {
+        if !isKept { Folder.remove(path) }
         do {
-            if !isKept { Folder.remove(path) }
-            try Folder.make(path)
+            _ = try DataFolder(path: path)
         } catch {
-            say("the plugins have no folder for their files: \(error)")
+            throw CommandError(
+                .refused,
+                "the plugins have no folder for their files: \(error)",
+                hints: ["it has to belong to this user, and nobody else may write to it"]
+            )
         }
     }
 

@@ -78,7 +78,14 @@ final class Supervisor {
     func run(onReady: () throws -> SupervisorClient) throws {
         try startBroker()
         if !isStopping {
-            desk = try onReady()
+            do {
+                desk = try onReady()
+            } catch {
+                // A broker that is killed leaves its socket.
+                isStopping = true
+                try stop([broker], graceSeconds: Self.brokerGraceSeconds)
+                throw error
+            }
             for plugin in plugins { try introduce(plugin) }
             if let player { try start(player) }
             manager?.ready()

@@ -58,7 +58,8 @@ extension Command {
             runs in its folder. Its variables are PLUGBOARD_SOCKET (the bus), PLUGBOARD_FD (an open \
             connection to it), PLUGBOARD_NAME (its name, which no other client can take), \
             PLUGBOARD_PROGRAM (this program, for shell scripts), PLUGBOARD_STATE (a folder for the \
-            plugins' files, which is kept if the bus is) and, with --verbose, PLUGBOARD_VERBOSE.
+            plugins' files, for this user alone, which is kept if the bus is) and, with --verbose, \
+            PLUGBOARD_VERBOSE.
             """,
         examples: ["up --demo", "up cart price-indicator --socket /tmp/shop.sock"],
         run: { invocation, console in
@@ -145,6 +146,9 @@ private struct UpSession {
         }
         try supervisor.run {
             try BrokerConnection(path: socket).expectGreeting()
+            // Now that the broker has the socket, no other `up` uses the folder.
+            try state.make()
+            hasState = true
             // Its greeting says what a person can do now, so the desk serves before `up` greets.
             let desk = try SupervisorClient { try BusLink(path: socket) }
             view.greet(plugins: summary(plugins), hasDashboard: plugins.contains { $0.name == "dashboard" })
@@ -157,8 +161,6 @@ private struct UpSession {
                     """
                 )
             }
-            state.make(view.say)
-            hasState = true
             return desk
         }
         view.say("stopped")
