@@ -44,6 +44,35 @@ final class PluginCommandTests: ShopSuite {
         #expect(try state("crash").contains(#""output":["oh no","oh no","oh no","oh no","oh no"]"#))
         let json = try plugboard("plugins", "--json", in: shop.folder).output
         #expect(try JSONValue(parsing: Array(json.utf8)[...]).array?.count == 3)
+        // The list is one line, and the output of many plugins could fill it.
+        #expect(!json.contains("oh no"))
+    }
+
+    @Test("of a broken plugin's output, the state has the beginnings of the last lines")
+    func longOutput() throws {
+        try shop.add("crash", "for i in $(seq 20); do printf '%0999d\\n' $i; done; exit 3")
+        let up = try shop.up()
+        try eventually("told") { up.messages.contains("crash  | exited with status 3; broken") }
+        let output = try JSONValue(parsing: Array(try state("crash").utf8)[...]).object?["output"]?.strings
+        #expect(output == Array(repeating: String(repeating: "0", count: 399) + "…", count: 10))
+    }
+
+    @Test("a list that doesn't fit into a line is refused, and nobody takes it for a bus without up")
+    func longList() throws {
+        let patterns = (0..<3_000).map { "\"some.long.key\($0)\"" }.joined(separator: ",")
+        for number in 0..<14 {
+            let json = #","start":"never","publishes":[\#(patterns)]"#
+            try shop.add("p\(number)", "exec sleep 1000", json: json)
+        }
+        let up = try shop.up()
+        for command in [["plugins"], ["status"], ["metrics"], ["services"]] {
+            let asked = try Run(command, in: shop.folder).finished()
+            #expect(asked.end == .exited(1) && asked.output.isEmpty, "\(command): \(asked)")
+            #expect(asked.messages.contains("limit: the answer has "), "\(command): \(asked)")
+        }
+        #expect(try act("log", "p3").end == .exited(0))
+        up.signal(SIGTERM)
+        #expect(try up.finished().end == .exited(0))
     }
 
     @Test("stop ends one plugin with all its children and leaves the others; start brings it back")

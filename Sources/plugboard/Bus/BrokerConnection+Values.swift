@@ -28,9 +28,12 @@ extension BrokerConnection {
         return values
     }
 
-    /// The plugins of `up`; nil if `up` didn't start the broker, or may not be asked.
+    /// The plugins of `up`; nil if `up` didn't start the broker, or may not be asked. Throws if `up` can't
+    /// answer: then nobody knows whether a plugin is broken.
     func plugins() throws -> [JSONObject]? {
         let reply = try request(ObjectWriter(op: "call").adding("key", string: PluginKey.call(.list)))
+        if reply.kind == .error("no_provider") || reply.kind == .error("forbidden") { return nil }
+        if let refusal = reply.refusal { throw refusal }
         return reply["value"]?.array?.compactMap(\.object)
     }
 

@@ -44,7 +44,7 @@ extension Supervisor {
 
     private func serve(_ request: PluginRequest, _ desk: SupervisorClient) throws {
         if request.action == .list {
-            return desk.answer(request.call, ObjectWriter.array(plugins.map(PluginStatus.json)))
+            return desk.answer(request.call, PluginStatus.json(of: plugins))
         }
         if request.action == .reload {
             guard !isStopping else { return refuseStopping(request, desk) }

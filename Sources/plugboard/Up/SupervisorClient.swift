@@ -173,7 +173,13 @@ final class SupervisorClient {
         waiting.append((call, process.name))
     }
 
+    /// Answers a call. The broker would throw away an answer that is too long, and the caller would wait for
+    /// it in vain.
     func answer(_ call: String, _ value: [UInt8]) {
+        guard value.count <= Limits.valueBytesMax else {
+            let message = "the answer has \(value.count) bytes, a value at most \(Limits.valueBytesMax)"
+            return refuse(call, "limit", message)
+        }
         link.send(
             ObjectWriter(op: "return").adding("call", string: call).adding("value", json: value[...]).line
         )
