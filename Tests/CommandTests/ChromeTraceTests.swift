@@ -113,6 +113,19 @@ final class ChromeTraceTests: BrokerSuite {
         #expect(try events("l.json").count > 1)
     }
 
+    @Test("a pipe or a link in the place of the file stays, and so does what is behind it")
+    func noFile() throws {
+        try folder.write("precious", "text")
+        try FileCopy.link(at: folder("link"), to: "precious")
+        SystemCalls.makePipe(folder("pipe"))
+        for name in ["pipe", "link"] {
+            let finished = try run("record", "**", "--chrome", name, "--count", "1")
+            #expect(finished.end == .exited(1) && finished.messages.contains("\(name) is "), "\(finished)")
+        }
+        #expect(FileStatus(path: folder("pipe")).kind == .other)
+        #expect(FileCopy.target(ofLink: folder("link")) == "precious" && folder.text("precious") == "text")
+    }
+
     @Test("a file that can't be made is named")
     func mistakes() throws {
         let finished = try run("record", "**", "--chrome", "none/t.json")

@@ -118,6 +118,18 @@ final class MetricsTests: BrokerSuite {
         #expect(try Folder.names(in: "\(folder.path)/disk").sorted() == ["bus.prom", "old"])
     }
 
+    @Test("a pipe is never replaced, also behind a link or without a broker")
+    func pipe() throws {
+        SystemCalls.makePipe(folder("pipe"))
+        try FileCopy.link(at: folder("link"), to: "pipe")
+        for words in [["pipe"], ["link"], ["pipe", "--socket", folder("none")]] {
+            let finished = try Run(["metrics", "--into"] + words, in: folder).finished()
+            #expect(finished.end == .exited(1) && finished.messages.contains("is no file"), "\(finished)")
+        }
+        #expect(FileStatus(path: folder("pipe")).kind == .other)
+        #expect(try folder.names().filter { $0.contains(".new-") } == [])
+    }
+
     @Test("once into a file without a broker: the file says so, and the status is 69")
     func down() throws {
         let finished = try run("metrics", "--into", "bus.prom", "--socket", "\(folder.path)/none")

@@ -19,7 +19,8 @@ extension Command {
         details: """
             Prints the figures of $broker.stats, of each client and of the plugins of up. With --into a \
             reader of the file finds the old figures or the new ones, never a part, as node_exporter's \
-            textfile collector needs it: name the file FOLDER/plugboard.prom.
+            textfile collector needs it: name the file FOLDER/plugboard.prom. A device or a pipe isn't \
+            replaced: the status is 1.
 
             plugboard_up is 1. If there is no broker, --into writes plugboard_up 0 alone. With --every the \
             command then goes on and looks again; otherwise its status is 69.
@@ -86,9 +87,21 @@ extension Command {
     }
 }
 
-/// A file that is replaced in one step. A symbolic link to it stays.
+/// The files that commands replace.
+enum ReplacedFile {
+    /// Throws unless a file is there, or nothing. A device or a pipe has other users, and root can replace
+    /// even `/dev/null`.
+    static func check(_ path: String) throws {
+        guard [.file, .missing].contains(FileStatus(path: path).kind) else {
+            throw CommandError(.refused, "\(path) is no file, so it isn't replaced")
+        }
+    }
+}
+
+/// A file that is replaced in one step. A symbolic link to it stays. A device or a pipe is never replaced.
 enum MetricsFile {
     static func write(_ text: String, to given: String) throws {
+        try ReplacedFile.check(given)
         let path = FileCopy.place(behind: given)
         // A collector reads all files that end in .prom, so this one doesn't.
         let temporary = "\(path).new-\(getpid())"

@@ -37,7 +37,8 @@ extension Command {
 
             With --chrome nothing goes to standard output. The trace has a lane for each writer, a slice \
             for each event and each call at the time at which it came, and arrows from causes to effects. \
-            Open it in ui.perfetto.dev or chrome://tracing. It can't be replayed.
+            Open it in ui.perfetto.dev or chrome://tracing. It can't be replayed. A link, a device or a pipe \
+            in the place of its file isn't replaced: the status is 1.
             """,
         examples: [
             "record 'cart.**' screen > session.ndjson", "record '**' --chrome session.json",

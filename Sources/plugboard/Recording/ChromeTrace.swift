@@ -39,9 +39,14 @@ final class ChromeTrace {
     private var arrows = 0
     private let causesMax: Int
 
-    /// Makes the file, or replaces it.
+    /// Makes the file, or replaces it. Throws if a link, a device or a pipe is there.
     init(path: String, causesMax: Int = ChromeTrace.causesMax) throws {
         self.causesMax = causesMax
+        // Another user may have made a link, so it isn't followed.
+        if FileCopy.target(ofLink: path) != nil {
+            throw CommandError(.refused, "\(path) is a symbolic link; name a file")
+        }
+        try ReplacedFile.check(path)
         _ = try FileCopy.remove(path)
         file = try DataFile.appending(to: path)
         add(
