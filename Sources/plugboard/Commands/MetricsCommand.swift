@@ -62,22 +62,25 @@ extension Command {
         let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP])
         let poller = PollPoller()
         try poller.add(signals.raw, token: 0, interest: .read)
-        var wasUp = true
+        var problem: String?
         while true {
             let due = TimeLimit(seconds: seconds)
+            // Where there is a broker that can't tell all, such as while `up` hangs, the file stays as it was.
+            var text: String?
             do {
-                try MetricsFile.write(try look(invocation), to: file)
-                if !wasUp { console.say("the broker is back") }
-                wasUp = true
-            } catch let error as CommandError where error.status == .unavailable {
-                try MetricsFile.write(MetricsText.down, to: file)
-                if wasUp {
+                text = try look(invocation)
+                if problem != nil { console.say("the broker is back") }
+                problem = nil
+            } catch let error as CommandError {
+                if error.status == .unavailable { text = MetricsText.down }
+                if problem == nil {
                     console.say(
                         "\(error.message); looking again every \(invocation.text(.everySeconds) ?? "") s"
                     )
                 }
-                wasUp = false
+                problem = error.message
             }
+            if let text { try MetricsFile.write(text, to: file) }
             while let left = due.milliseconds {
                 var isStopped = false
                 try poller.wait(milliseconds: left) { _ in isStopped = true }
