@@ -101,6 +101,9 @@ public enum JournalLimits {
     static let snapshotNanoseconds: (least: UInt64, first: UInt64) = (10_000_000, 1_000_000_000)
     /// This part of the leeway isn't for them, but for clients that write little.
     static let leewayForFew = 16
+    /// Old segments that are still to be removed are no reason to slow clients down while this part of it is left. So
+    /// it is seen how fast they would write.
+    static let leewayShort = 4
     /// At least this part of it is used before a snapshot is begun, and at most half of it.
     static let leewayUsedMin = 8
     /// Where much waits, it is sent to the disk in pieces of at least this many bytes.

@@ -72,11 +72,13 @@ extension JournalWriter {
     }
 
     /// How many bytes a second all clients together should write, so that the room lasts until the snapshot is
-    /// made; nil if none is being made and nothing is being removed. If it takes longer than the last one, it falls with
-    /// the room that is left. Some room stays for those who write little, so that the loop itself hardly ever waits.
+    /// made; nil if none is being made, unless the room is short while old segments are removed. If it takes longer than
+    /// the last one, it falls with the room that is left. Some room stays for those who write little, so that the loop
+    /// itself hardly ever waits.
     var pressureOfRoom: Int? {
-        guard isCompacting || unreleased > 0 else { return nil }
-        let room = max(0, roomLeft(0) - leeway / JournalLimits.leewayForFew)
+        let left = roomLeft(0)
+        guard isCompacting || unreleased > 0 && left < leeway / JournalLimits.leewayShort else { return nil }
+        let room = max(0, left - leeway / JournalLimits.leewayForFew)
         let expected = max(snapshotNanoseconds, JournalLimits.snapshotNanoseconds.least)
         let passed = min(time.nanoseconds() - snapshotBegan, expected)
         return Int(min(Double(room) / Double(max(expected - passed, expected / 2)) * 1e9, 1e15))
