@@ -195,6 +195,46 @@ struct DurableRepliesTests {
     }
 }
 
+extension Hub {
+    fileprivate mutating func readAgain() throws {
+        durability.readAgain(matching)
+        for case .read(let piece) in try durability.takeNews() { take(piece) }
+    }
+}
+
+@Suite("What is read from the journal again", .computing)
+struct ReadAgainTests {
+    @Test("counts as long as its client doesn't read it")
+    func counts() throws {
+        let (test, disk) = (TestHub(), SimulatedDisk())
+        disk.capacity = 1 << 30
+        try test.keepJournal(on: disk)
+        let (observer, writer) = (test.client(), test.client())
+        test.send(#"{"op":"subscribe","key":"a","delivery":"all"}"#, from: observer)
+        _ = test.read(observer)
+        test.stopReading(observer)
+        let value = String(repeating: "x", count: 100_000)
+        for number in 1...20 { test.send("publish a \"\(number) \(value)\"", from: writer) }
+        _ = try test.hub.durability.write(revision: test.hub.revision)
+        var lines = 0
+        while test.hub.sessions[observer].backlog?.replaying.isEmpty == true {
+            lines += test.readSome(observer).count
+        }
+        try test.hub.readAgain()
+        let known = test.hub.sessions[observer].backlog
+        let backlog = try #require(known)
+        #expect(backlog.gatheredBytes > 200_000)
+        let bytes = test.hub.sessions[observer].owedBytes
+        #expect(bytes >= backlog.gatheredBytes)
+        test.endTurn()
+        while lines < 20 {
+            lines += test.readSome(observer).count
+            try test.hub.readAgain()
+        }
+        #expect(backlog.gatheredBytes == 0)
+    }
+}
+
 /// Values that end while the disk under the journal is full. Nobody may be told of an end that a broker would not
 /// know after it was killed.
 @Suite("while the disk is full", .someAtATime)

@@ -67,6 +67,20 @@ struct WalkTests {
         #expect(!lines.contains { $0.contains(#""key":"a."#) })
     }
 
+    @Test("what it has found counts as owed keys do, before they are owed")
+    func gathered() throws {
+        hub.send("subscribe *.*", from: asker)
+        for _ in 0..<3 { hub.goOn() }
+        let known = hub.hub.sessions[asker].backlog
+        let owed = try #require(known)
+        #expect(owed.owedCount == 0)
+        #expect([1, 2, 3, 4, 5].map { $0 * OwedKey.countedBytes }.contains(owed.gatheredBytes))
+        let bytes = hub.hub.sessions[asker].owedBytes
+        #expect(bytes == owed.gatheredBytes)
+        hub.leave(asker)
+        #expect(owed.gatheredBytes == 0)
+    }
+
     @Test("in a turn, each request looks at its slice once, even if there was time for more")
     func slices() {
         let bare = TestHub()

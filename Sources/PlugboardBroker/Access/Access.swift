@@ -210,7 +210,7 @@ extension Session {
         guard isOpen else { return 0 }
         let bytes = (calls?.made.count ?? 0) * Self.callBytes
         guard let backlog else { return bytes }
-        return bytes + backlog.queuedBytes + backlog.deferred.count
+        return bytes + backlog.queuedBytes + backlog.gatheredBytes + backlog.deferred.count
             + backlog.owedCount * OwedKey.countedBytes
     }
 }

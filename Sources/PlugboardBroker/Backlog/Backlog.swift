@@ -65,6 +65,9 @@ final class Backlog {
     /// How many keys and lines it is owed besides those in its lane, as far as is known.
     var owedCount: Int { keys.count + lines.count + (replay?.readyCount ?? 0) }
 
+    /// How many bytes that count which it will be sent, but that aren't keys or lines yet.
+    var gatheredBytes: Int { (snapshot?.foundBytes ?? 0) + (replay?.pieceBytes ?? 0) }
+
     /// How many bytes its lines count, with those of owed keys that were made already.
     var lineBytes: Int { lines.byteCount + keys.writtenBytes }
 
@@ -195,6 +198,8 @@ final class SessionBacklog {
     var queuedBytes = 0
     /// How many keys are owed to all its subscriptions.
     var owedCount = 0
+    /// The bytes of what their snapshots have found, and of pieces of the journal that wait for them.
+    var gatheredBytes = 0
     /// The `id` of its goodbye, which is answered after everything that was asked before; empty if it has none. Nil
     /// if it hasn't said goodbye, or was answered.
     var goodbye: [UInt8]?
@@ -216,13 +221,14 @@ final class SessionBacklog {
     func forget(_ subscription: SubscriptionHandle, _ backlog: Backlog) {
         queuedBytes -= backlog.lineBytes
         owedCount -= backlog.keys.count
+        gatheredBytes -= backlog.gatheredBytes
         if backlog.isReady { ready.remove(subscription) }
         if backlog.awaitsReply { unanswered.remove(subscription) }
     }
 
     var isEmpty: Bool {
-        ready.isEmpty && deferred.isEmpty && queuedBytes == 0 && owedCount == 0 && unanswered.isEmpty
-            && replaying.isEmpty && goodbye == nil
+        ready.isEmpty && deferred.isEmpty && queuedBytes == 0 && owedCount == 0 && gatheredBytes == 0
+            && unanswered.isEmpty && replaying.isEmpty && goodbye == nil
     }
 }
 
@@ -231,6 +237,9 @@ extension SessionBacklog: Checked {
         let client = "client \(hub.sessions[session].client)"
         let waiting = Waiting(session, hub)
         try Self.always.agree("it counts the keys that are owed", owedCount, waiting.owedCount, of: client)
+        try Self.always.agree(
+            "it counts what was gathered", gatheredBytes, waiting.gatheredBytes, of: client
+        )
         try Self.always.agree(
             "it counts the bytes that are queued", queuedBytes, waiting.queuedBytes, of: client
         )
@@ -249,6 +258,7 @@ extension SessionBacklog: Checked {
     struct Waiting {
         private(set) var owedCount = 0
         private(set) var queuedBytes = 0
+        private(set) var gatheredBytes = 0
         private(set) var ready: Set<SubscriptionHandle> = []
         private(set) var unanswered: Set<SubscriptionHandle> = []
         private(set) var replaying: Set<SubscriptionHandle> = []
@@ -265,6 +275,7 @@ extension SessionBacklog: Checked {
                 }
                 owedCount += backlog.keys.count
                 queuedBytes += backlog.lineBytes
+                gatheredBytes += backlog.gatheredBytes
                 if isOpen, backlog.isReady { ready.insert(subscription) }
                 if isOpen, backlog.awaitsReply { unanswered.insert(subscription) }
                 if backlog.replay != nil { replaying.insert(subscription) }

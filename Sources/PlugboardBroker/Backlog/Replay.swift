@@ -20,6 +20,12 @@ final class Replay {
     private var told: UInt64
     private(set) var hasFailed = false
     private var piece: ReadPiece?
+    /// The bytes that it counts: its lines, and their members.
+    var pieceBytes: Int {
+        piece.map {
+            $0.records.bytes.count + $0.records.entries.count * MemoryLayout<RecordBatch.Entry>.stride
+        } ?? 0
+    }
     private var next = 0
     /// Work space for the author of an event.
     private var by = ByteBuffer()
@@ -118,6 +124,7 @@ extension Hub {
 
     /// A piece is done. Asks for the next one if there is one that can be read, and returns true.
     private mutating func asksForNext(_ replay: Replay, of subscription: SubscriptionHandle) -> Bool {
+        openBacklog(of: subscription).sessionBacklog.gatheredBytes -= replay.pieceBytes
         guard let next = replay.finishPiece() else { return false }
         durability.journal?.endReading(at: replay.request.place, goingOnAt: next)
         replay.request.place = next
@@ -129,8 +136,10 @@ extension Hub {
     mutating func endReplay(of subscription: SubscriptionHandle) {
         guard let backlog = matching[subscription].backlog, let replay = backlog.replay else { return }
         durability.journal?.endReading(at: replay.request.place)
+        let sessionBacklog = openBacklog(of: subscription).sessionBacklog
+        sessionBacklog.gatheredBytes -= replay.pieceBytes
         backlog.replay = nil
-        openBacklog(of: subscription).sessionBacklog.replaying.remove(subscription)
+        sessionBacklog.replaying.remove(subscription)
     }
 
     // MARK: One event
@@ -178,8 +187,10 @@ extension Hub {
         guard matching.contains(subscription), let replay = matching[subscription].backlog?.replay
         else { return }
         replay.take(piece)
+        openBacklog(of: subscription).sessionBacklog.gatheredBytes += replay.pieceBytes
         if replay.gathers { gather(replay, for: subscription) }
         goOn(with: replay, of: subscription)
+        countOwed(to: matching[subscription].session)
         delivery.touch(matching[subscription].session, &sessions)
         review(subscription)
     }

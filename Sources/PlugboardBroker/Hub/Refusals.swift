@@ -109,6 +109,11 @@ extension Refusal {
         hint: "whether it did what it was asked is not known"
     )
 
+    /// Of a call that waited for a plugin: nobody was asked.
+    static let supervisorGone = Refusal(
+        .noProvider, "the supervisor that would start its plugin has gone: nobody was asked"
+    )
+
     static let unreadAnswer = Refusal(
         .limit, "there is an answer, but up to \(Limits.outboxBytesMax) bytes wait unread before it"
     )

@@ -192,7 +192,7 @@ extension Hub {
         // Callers are told in the order of their calls.
         while let call = sessions[session].calls?.toAnswer.first {
             if effort > effortEnd { return false }
-            end([call], .providerGone)
+            end([call], call.held == nil ? .providerGone : .supervisorGone)
         }
         return true
     }

@@ -14,6 +14,9 @@ final class ValueSnapshot {
     fileprivate var found = KeyRuns()
 
     init(_ search: KeySearch) { self.search = search }
+
+    /// Found keys count as much as owed ones: they soon are.
+    var foundBytes: Int { found.count * OwedKey.countedBytes }
 }
 
 extension Hub {
@@ -28,6 +31,7 @@ extension Hub {
         guard matching[subscription].backlog?.snapshot != nil else { return }
         let (backlog, sessionBacklog) = openBacklog(of: subscription)
         sessionBacklog.owedCount -= backlog.keys.count
+        sessionBacklog.gatheredBytes -= backlog.gatheredBytes
         requests.abandon(backlog.takeOut())
         backlog.steps = 0
         beginSnapshot(of: subscription)
@@ -38,9 +42,13 @@ extension Hub {
         guard let backlog = matching[subscription].backlog, let snapshot = backlog.snapshot
         else { return true }
         let visits = requests.visits(isFirst: isFirst)
+        let before = snapshot.foundBytes
         let isDone = goOn(with: &snapshot.search, visits)
         snapshot.found.append(snapshot.search.takeFound(), keyspace)
-        return isDone && oweFound(of: snapshot, to: subscription, backlog, visits)
+        let isAll = isDone && oweFound(of: snapshot, to: subscription, backlog, visits)
+        openBacklog(of: subscription).sessionBacklog.gatheredBytes += snapshot.foundBytes - before
+        checkOwed(to: matching[subscription].session)
+        return isAll
     }
 
     /// Owes found keys. Returns whether that was all.
@@ -69,7 +77,6 @@ extension Hub {
         }
         insight.count(steps: visits * Cost.visit)
         openBacklog(of: subscription).sessionBacklog.owedCount += backlog.keys.count - before
-        checkOwed(to: matching[subscription].session)
         return snapshot.found.isEmpty
     }
 }
