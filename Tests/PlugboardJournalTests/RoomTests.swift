@@ -51,7 +51,7 @@ struct RoomTests {
         }
     }
 
-    private static func value(_ count: Int, _ number: Int) -> String {
+    fileprivate static func value(_ count: Int, _ number: Int) -> String {
         "\"\(number) \(String.filler("x", count))\""
     }
 
@@ -156,6 +156,33 @@ struct RoomTests {
         #expect(worker.waits == 0)
     }
 
+    /// A client that could write 20 MB a second, in turns of 5 ms, and writes as much as the journal's pressure allows.
+    private struct PacedClient {
+        let journal: TestJournal
+        let time: SimulatedTime
+        private(set) var writes = 0
+        private(set) var slowest = Int.max
+        /// The number of turns in which it had to rest.
+        private(set) var rests = 0
+        private var owed = 0
+
+        init(_ journal: TestJournal, _ time: SimulatedTime) { (self.journal, self.time) = (journal, time) }
+
+        mutating func turn() throws {
+            time.advance(nanoseconds: 5_000_000)
+            let share = journal.pressure.map { max(1_024, $0 / 200) } ?? .max
+            slowest = min(slowest, share)
+            owed -= min(owed, share)
+            guard owed < share else { return rests += 1 }
+            for _ in 1...20 {
+                writes += 1
+                journal.publish("key.\(writes % 5)", RoomTests.value(5_000, writes))
+            }
+            owed += 100_000
+            try journal.endTurn()
+        }
+    }
+
     @Test("lasts until a snapshot is made, if clients write no faster than they should")
     func paced() throws {
         let disk = SimulatedDisk()
@@ -164,23 +191,11 @@ struct RoomTests {
         let time = SimulatedTime()
         let options = JournalOptions(sync: .never, historyBytes: 0, leewayBytes: 8_000_000...8_000_000)
         let journal = try TestJournal(disk, options: options, worker: worker, time: TimeSource(time))
-        var (owed, slowest, number) = (0, Int.max, 0)
-        // A client that could write 20 MB a second, while a snapshot takes five seconds.
-        for _ in 1...1_000 {
-            time.advance(nanoseconds: 5_000_000)
-            let share = journal.pressure.map { max(1_024, $0 / 200) } ?? .max
-            slowest = min(slowest, share)
-            owed -= min(owed, share)
-            guard owed < share else { continue }
-            for _ in 1...20 {
-                number += 1
-                journal.publish("key.\(number % 5)", Self.value(5_000, number))
-            }
-            owed += 100_000
-            try journal.endTurn()
-        }
+        var client = PacedClient(journal, time)
+        // A snapshot takes five seconds.
+        for _ in 1...1_000 { try client.turn() }
         #expect(worker.waits == 0)
-        #expect(slowest == 1_024)
+        #expect(client.slowest == 1_024)
         // One more snapshot has what was written meanwhile.
         for _ in 1...2 {
             worker.finish()
@@ -199,26 +214,14 @@ struct RoomTests {
         let time = SimulatedTime()
         let options = JournalOptions(sync: .never, historyBytes: 0, leewayBytes: 5_000_000...40_000_000)
         let journal = try TestJournal(disk, options: options, worker: worker, time: TimeSource(time))
-        var (owed, slowed, number) = (0, 0, 0)
-        // 20 MB a second. From the fifth snapshot on nothing is removed before the end.
+        var client = PacedClient(journal, time)
+        // From the fifth snapshot on nothing is removed before the end.
         for _ in 1...2_000 {
             if worker.snapshots < 5 { worker.finish() }
-            time.advance(nanoseconds: 5_000_000)
-            let share = journal.pressure.map { max(1_024, $0 / 200) } ?? .max
-            owed -= min(owed, share)
-            guard owed < share else {
-                slowed += 1
-                continue
-            }
-            for _ in 1...20 {
-                number += 1
-                journal.publish("key.\(number % 5)", Self.value(5_000, number))
-            }
-            owed += 100_000
-            try journal.endTurn()
+            try client.turn()
         }
         #expect(worker.waits == 0)
-        #expect(slowed > 0)
+        #expect(client.rests > 0)
         for _ in 1...2 {
             worker.finish()
             try journal.endTurn()
@@ -241,23 +244,14 @@ struct RoomTests {
         let time = SimulatedTime()
         let options = JournalOptions(sync: .never, historyBytes: 0, leewayBytes: 5_000_000...100_000_000)
         let journal = try TestJournal(disk, options: options, worker: worker, time: TimeSource(time))
-        var (owed, number) = (0, 0)
-        // A client could write 20 MB a second. Each second what other threads have to do is done.
+        var client = PacedClient(journal, time)
+        // Each second what other threads have to do is done.
         for turn in 1...1_500 {
             if turn % 200 == 0 { worker.finish() }
-            time.advance(nanoseconds: 5_000_000)
-            let share = journal.pressure.map { max(1_024, $0 / 200) } ?? .max
-            owed -= min(owed, share)
-            guard owed < share else { continue }
-            for _ in 1...20 {
-                number += 1
-                journal.publish("key.\(number % 5)", Self.value(5_000, number))
-            }
-            owed += 100_000
-            try journal.endTurn()
+            try client.turn()
         }
         #expect(worker.waits == 0)
-        #expect(number > 20 * 750)
+        #expect(client.writes > 20 * 750)
     }
 
     @Test("follows the highest rate of writing, until a snapshot was made since")
