@@ -102,6 +102,8 @@ public enum Limits {
     /// Of the bytes that wait for several clients to read, so many are kept once for all of them, and count for none.
     /// What is more is copied for each of them, and counts.
     public static let sharedOwedBytesMax = 268_435_456
+    /// Bytes of values before, kept for all who are told later what they became: for `old`, `where`, `fields` and `diff`.
+    public static let oldBytesMax = 67_108_864
     /// Bytes of requests that all clients without a quota together have sent in part.
     public static let commonPartialBytesMax = 268_435_456
     /// Durable writes of one client that wait for the disk at the same time.

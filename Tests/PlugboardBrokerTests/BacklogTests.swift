@@ -28,6 +28,32 @@ struct ConflationTests {
         hub.send("publish a 1", from: writer)
     }
 
+    @Test("values before are kept as long as there is room; who would need more is told as after an absence")
+    func valuesBefore() {
+        hub.hub.delivery.olds = OldValues(bytesMax: 4)
+        hub.send("publish a 12\npublish b 34\npublish c 56", from: writer)
+        subscribe(#","initial":false,"old":true,"sub":1"#)
+        let pair = #"{"x":1,"y":2}"#
+        for round in 1...2 {
+            hub.send("pause 1", from: observer)
+            hub.send("publish a 1\npublish b 2\npublish c 3\nresume 1", from: writer)
+            hub.send("resume 1", from: observer)
+            let lines = hub.read(observer).filter { $0.contains(#""event":"update""#) }
+            let olds = round == 1 ? [12, 34, nil] : [1, 2, 3]
+            #expect(lines.map { $0.contains(#""old":"#) } == olds.map { $0 != nil })
+            for (line, old) in zip(lines, olds) {
+                #expect(old.map { line.contains(#""old":\#($0),"#) } ?? line.contains(#""value":3,"#))
+            }
+        }
+        hub.send("unsubscribe 1\npublish a \(pair)", from: observer)
+        subscribe(#","initial":false,"fields":["/x","/y"],"sub":2"#)
+        hub.send("pause 2", from: observer)
+        hub.send(#"publish a {"x":1,"y":3}"#, from: writer)
+        hub.send("resume 2", from: observer)
+        // With the value before, only the part that changed would be told.
+        #expect(hub.read(observer).last?.contains(#""fields":{"/x":1,"/y":3}"#) == true)
+    }
+
     @Test("a client that is to be closed for two reasons is closed once, for the first")
     func once() {
         for reason in [CloseReason.slow, .quota] { hub.hub.setAside(observer, reason) }

@@ -120,11 +120,7 @@ extension Hub {
                 if mayHaveMissed(news, filter) { owed.markUnsure() }
                 owed.wasSent = matching[subscription].wasSent(news.observable, filter, keyspace)
             }
-            let needsOld =
-                !owed.isMissed
-                && (matching[subscription].kind.hasOld || matching[subscription].filter != nil)
-            let held = needsOld ? delivery.hold(news.old(in: keyspace)) : nil
-            return append(owed, holding: held, to: subscription, backlog)
+            return append(owed, holding: holdOld(news, &owed, subscription), to: subscription, backlog)
         }
         insight.count(steps: Cost.renewed)
         // A key of the snapshot that is deleted before it was sent has never existed for this observer.
@@ -134,6 +130,20 @@ extension Hub {
         backlog.keys[place].isGated = isGated
         backlog.keys.set(unacknowledged: nil, at: place)
         backlog.keys.fold(place, revision: news.revision, event: delivery.eventNumber)
+    }
+
+    /// Keeps the value before an event, if an observer's line will need it. If there is no room for it, the observer is
+    /// told as if it had missed that value.
+    private mutating func holdOld(
+        _ news: borrowing WriteEvent, _ owed: inout OwedKey, _ subscription: SubscriptionHandle
+    ) -> SharedBytes? {
+        guard !owed.isMissed, matching[subscription].kind.hasOld || matching[subscription].filter != nil
+        else { return nil }
+        let old = news.old(in: keyspace)
+        if old.isEmpty { return nil }
+        let held = delivery.olds.hold(old, before: delivery.eventNumber)
+        if held == nil { owed.markUnsure() }
+        return held
     }
 
     /// With `delivery` "all", an observer may still be owed the value before this event, which is about to

@@ -38,8 +38,8 @@ struct Delivery: ~Copyable {
     /// Work space for a line to one client.
     private var workSpace = ByteBuffer()
     private var replyStart: Int?
-    /// The value before an event, for all that are told of it later, and the number of that event.
-    private var old: (event: UInt64, value: SharedBytes)?
+    /// Values before, for those that are told later what they became.
+    var olds = OldValues()
 
     // MARK: Dirty clients
 
@@ -262,21 +262,12 @@ struct Delivery: ~Copyable {
         return copied + left
     }
 
-    /// The value before this event, kept once for all that are told of it later.
-    mutating func hold(_ value: Span<UInt8>) -> SharedBytes? {
-        if value.isEmpty { return nil }
-        if let old, old.event == eventNumber { return old.value }
-        let held = SharedBytes(value)
-        old = (eventNumber, held)
-        return held
-    }
-
     /// Ends the turn. Its events are no longer needed, unless somebody is still to be served.
     mutating func endTurn() {
         if isDone { log.removeAll() }
         log.beginTurn()
         freed.removeAll()
-        old = nil
+        olds.endTurn()
         judge.forget()
     }
 }
@@ -285,7 +276,7 @@ extension Delivery: Checked {
     func checkInvariants(_ sessions: borrowing SessionTable) throws(BrokenInvariant) {
         if isDone { try log.checkInvariants() }
         try buffers.checkInvariants()
-        try Self.always.hold("no old value is held", old == nil)
+        try Self.always.hold("no event has an old value any more", olds.isSettled)
         try Self.always.hold("no reply is half written", replyStart == nil)
         for session in sessions.handles where !sessions[session].isTouched {
             try sessions[session].outbox.checkInvariants(sessions[session].client)

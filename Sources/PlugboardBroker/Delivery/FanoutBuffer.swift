@@ -116,7 +116,7 @@ private struct KeptParts: ~Copyable {
     }
 
     private mutating func insert(_ place: ByteRange, at index: Int, of log: borrowing ByteBuffer) {
-        guard total.bytes + place.count <= total.most else { return }
+        guard total.hasRoom(for: place.count) else { return }
         let piece = pieceWithRoom(for: place.count)
         parts.insert(Part(place: place, piece: piece, start: piece.count), at: index)
         piece.add(place.bytes(of: log.bytes))

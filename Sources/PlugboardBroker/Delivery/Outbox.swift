@@ -180,12 +180,36 @@ final class SharedBytes {
     }
 }
 
-/// How many bytes the parts of logs take up that are kept for several clients. They count for none of these.
+/// How many bytes are kept for several clients at once, and count for none of these.
 final class KeptTotal {
     let most: Int
     fileprivate(set) var bytes = 0
 
     init(most: Int) { self.most = most }
+
+    func hasRoom(for count: Int) -> Bool { bytes + count <= most }
+}
+
+/// The values before events, each kept once for all that are told of the event later, as long as one of them waits.
+struct OldValues {
+    private let total: KeptTotal
+    /// The newest one, and the number of its event.
+    private var newest: (event: UInt64, value: SharedBytes)?
+
+    init(bytesMax: Int = Limits.oldBytesMax) { total = KeptTotal(most: bytesMax) }
+
+    var isSettled: Bool { newest == nil }
+
+    /// The value before an event; nil if there is no room for it.
+    mutating func hold(_ value: Span<UInt8>, before event: UInt64) -> SharedBytes? {
+        if let newest, newest.event == event { return newest.value }
+        guard total.hasRoom(for: value.count) else { return nil }
+        let held = SharedBytes(value, countedBy: total)
+        newest = (event, held)
+        return held
+    }
+
+    mutating func endTurn() { newest = nil }
 }
 
 /// What a client has yet to be sent of shared bytes.
