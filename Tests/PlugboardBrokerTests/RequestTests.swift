@@ -67,6 +67,33 @@ struct WalkTests {
         #expect(!lines.contains { $0.contains(#""key":"a."#) })
     }
 
+    @Test("of snapshots that have found very many keys only some go on at a time, and all get to their end")
+    func large() {
+        let count = Requests.foundMax + 2 * Requests.visitsPerSlice
+        for start in stride(from: 0, to: count, by: 128) {
+            let lines = (start..<start + 128).map { "publish many.\($0) 1" }
+            hub.send(lines.joined(separator: "\n"), from: writer)
+        }
+        hub.visitsMax = Requests.visitsPerSlice
+        var askers = (0..<Requests.largeMax + 2).map { _ in hub.client() }
+        for asker in askers { hub.send("subscribe many.*", from: asker) }
+        var (most, turns) = (0, 0)
+        while askers.contains(where: hub.isBusy), turns < 1_000 {
+            let found = askers.map { hub.hub.sessions[$0].backlog?.gatheredBytes ?? 0 }
+            // Who finds that it has found very many does so at the end of a slice.
+            let large = (Requests.foundMax + Requests.visitsPerSlice) * OwedKey.countedBytes
+            most = max(most, found.count { $0 > large })
+            if most == Requests.largeMax, askers.count > Requests.largeMax + 1 {
+                // Who leaves makes room for another one.
+                hub.leave(askers.removeFirst())
+            }
+            hub.goOn()
+            turns += 1
+        }
+        #expect(most == Requests.largeMax && turns < 1_000)
+        #expect(askers.allSatisfy { hub.read($0).last?.contains("synced") == true })
+    }
+
     @Test("what it has found counts as owed keys do, before they are owed")
     func gathered() throws {
         hub.send("subscribe *.*", from: asker)

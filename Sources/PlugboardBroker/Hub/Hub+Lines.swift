@@ -150,11 +150,10 @@ extension Hub {
     /// Goes on with each of them for a slice, while the turn has time.
     mutating func goOnWithWalks() {
         forgetAbandoned()
-        var first: DeferredRequest?
-        while let walk = requests.next() {
+        for _ in 0..<requests.walkCount {
+            guard let walk = requests.next() else { return }
             if goOn(with: walk) { finish(walk) } else { requests.wait(walk) }
-            if hasDoneEnough || first === walk { return }
-            if first == nil { first = walk }
+            if hasDoneEnough { return }
         }
     }
 
@@ -179,13 +178,18 @@ extension Hub {
             let isDone = goOn(with: &search, requests.visitsMax)
             walk.work = .keys(search)
             return isDone
-        case .snapshot(let subscription, _): return goOnWithSnapshot(of: subscription)
+        case .snapshot(let subscription, _):
+            insight.count(steps: Cost.visit)
+            let count = matching[subscription].backlog?.snapshot?.foundCount ?? 0
+            guard count < Requests.foundMax || requests.mayGoOn(large: walk) else { return false }
+            return goOnWithSnapshot(of: subscription)
         case .resumption: return true
         }
     }
 
     private mutating func finish(_ walk: DeferredRequest) {
         let session = walk.session
+        requests.end(walk)
         sessions[session].isBusy = false
         sessions[session].line = walk.number
         delivery.touch(awaited: session, &sessions)

@@ -15,6 +15,11 @@ struct Requests: ~Copyable, Checked {
     /// A new request looks at so small a part of them before it is put off, because very many may come at once.
     static let partAtOnce = 64
 
+    /// Of the snapshots that have found so many keys, so many go on at a time. The others wait, because what is found takes
+    /// up memory until its client has read it.
+    static let foundMax = 16_384
+    static let largeMax = 8
+
     enum Reading { case nothing, publish, other, unusual }
 
     /// The parts of the present request besides its operation and its key.
@@ -25,7 +30,9 @@ struct Requests: ~Copyable, Checked {
     private(set) var sum = ByteRange.none
     /// Owed keys that nobody needs any more, still to be removed.
     private(set) var abandoned: [Backlog] = []
-    private var walks: [DeferredRequest] = []
+    private var walks: ArraySlice<DeferredRequest> = []
+    /// How many of them are large snapshots that go on.
+    private(set) var largeCount = 0
     let visitsMax: Int
     /// When `hub.effort` reaches this, this part of the turn has done enough, and the rest waits for the next turn.
     private(set) var effortEnd = UInt64.max
@@ -98,10 +105,25 @@ struct Requests: ~Copyable, Checked {
     /// A request has had its turn, and waits for the next.
     mutating func wait(_ walk: DeferredRequest) { walks.append(walk) }
 
-    mutating func next() -> DeferredRequest? { walks.isEmpty ? nil : walks.removeFirst() }
+    var walkCount: Int { walks.count }
+
+    mutating func next() -> DeferredRequest? { walks.popFirst() }
+
+    /// Whether a snapshot that has found very many keys may go on. Once it may, it does until it `ends`.
+    mutating func mayGoOn(large walk: DeferredRequest) -> Bool {
+        if walk.isLarge { return true }
+        guard largeCount < Self.largeMax else { return false }
+        walk.isLarge = true
+        largeCount += 1
+        return true
+    }
+
+    mutating func end(_ walk: DeferredRequest) { if walk.isLarge { largeCount -= 1 } }
 
     mutating func cancel(of session: SessionHandle) {
-        walks.removeAll { $0.session == session }
+        for place in walks.indices.reversed() where walks[place].session == session {
+            end(walks.remove(at: place))
+        }
     }
 
     /// All of the last of them were removed.
@@ -121,6 +143,7 @@ struct Requests: ~Copyable, Checked {
         try Self.always.hold("no publish waits to be made", group.isEmpty && group.leftOver == nil)
         let walking = Set(walks.map(\.session))
         try Self.always.agree("a client has one request at most that is put off", walks.count, walking.count)
+        try Self.always.agree("it counts large snapshots", largeCount, walks.count { $0.isLarge })
         for session in sessions.handles {
             let (client, isBusy) = ("client \(sessions[session].client)", sessions[session].isBusy)
             try Self.always.agree("who is busy waits", isBusy, walking.contains(session), of: client)
@@ -192,6 +215,8 @@ final class DeferredRequest {
     /// What was decoded from the line.
     var decoder = RequestDecoder()
     var work: DeferredWork
+    /// It has found very many keys, and goes on.
+    var isLarge = false
 
     init(_ asked: AskedRequest, number: UInt64, _ work: DeferredWork) {
         (request, session, self.number, self.work) = (asked.request, asked.session, number, work)

@@ -15,6 +15,8 @@ final class ValueSnapshot {
 
     init(_ search: KeySearch) { self.search = search }
 
+    var foundCount: Int { found.count }
+
     /// Found keys count as much as owed ones: they soon are.
     var foundBytes: Int { found.count * OwedKey.countedBytes }
 }
