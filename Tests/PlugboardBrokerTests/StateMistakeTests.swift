@@ -100,6 +100,27 @@ struct StateMistakeTests {
         let plugin = bare.hub.supervision.plugin(named: "lamp")
         #expect(plugin?.demand?.observers == 1)
     }
+
+    @Test("who observes a plugin's keys is counted, also if these change, without its own processes")
+    func demandOfItself() {
+        let hub = TestHub()
+        hub.obey(supervisor: 7)
+        let (up, own) = (hub.client(process: 7), hub.client(process: 1_201))
+        let other = hub.client(process: 1_301)
+        for observer in [own, other] { hub.send("subscribe lamp.a\nsubscribe lamp.b", from: observer) }
+        func report(_ state: String, _ pattern: String) -> Int? {
+            let value = #"{"name":"lamp",\#(state),"start":"demand","may":{"publish":["\#(pattern)"]}}"#
+            hub.send(
+                #"{"op":"publish","key":"$broker.plugins.lamp","value":\#(value),"while":"connected"}"#,
+                from: up
+            )
+            return hub.hub.supervision.plugin(named: "lamp")?.demand?.observers
+        }
+        #expect(report(#""state":"idle""#, "lamp.*") == 4)
+        #expect(report(#""state":"running","pid":1200"#, "lamp.*") == 2)
+        #expect(report(#""state":"running","pid":1200"#, "lamp.a") == 1)
+        #expect(report(#""state":"idle""#, "lamp.*") == 2)
+    }
 }
 
 /// A mistake in the state, made in a busy bus: a wrong number, the name of something that is gone, a list in which an element

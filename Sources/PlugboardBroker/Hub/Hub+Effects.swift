@@ -193,6 +193,7 @@ extension Hub {
             limit(session, before)
             supervision.addOrphan(session, of: plugin, sessions[session].peer)
         } else if own == nil, supervision.plugin(of: sessions[session].peer) === plugin {
+            leaveObservers(session, of: plugin)
             bind(session, to: plugin, [])
             followName(session)
             endForbidden(of: session)

@@ -101,7 +101,7 @@ struct Supervision: ~Copyable, Checked {
             return plugin.demand = nil
         }
         let demand = plugin.demand ?? Demand()
-        demand.observed = may[.publish] + may[.emit]
+        demand.setObserved(may[.publish] + may[.emit])
         demand.idleNanoseconds = UInt64(idle) * 1_000_000_000
         demand.isRunning = report.state == "running"
         plugin.demand = demand
@@ -255,6 +255,12 @@ extension Hub {
         return count
     }
 
+    /// A client is about to become a part of a plugin, and no plugin is started for itself.
+    func leaveObservers(_ session: SessionHandle, of plugin: SupervisedPlugin) {
+        let own = sessions[session].subscriptions.list.all
+        plugin.demand?.observers -= own.count { isObserver($0, of: plugin) }
+    }
+
     func isObserver(_ subscription: SubscriptionHandle, of plugin: SupervisedPlugin) -> Bool {
         let grant = sessions[matching[subscription].session].grant
         guard let demand = plugin.demand, grant?.isSupervisor != true, grant?.plugin !== plugin else {
@@ -267,7 +273,10 @@ extension Hub {
 
     mutating func renewDemand(of plugin: SupervisedPlugin) {
         guard let demand = plugin.demand else { return }
-        demand.observers = countObservers(of: plugin)
+        if !demand.isCounted {
+            demand.observers = countObservers(of: plugin)
+            demand.isCounted = true
+        }
         if demand.isRunning, !demand.isWanted {
             // Somebody started it by hand. It is idle from now on.
             demand.isWanted = true
@@ -329,14 +338,21 @@ final class Demand {
     /// After so many seconds without demand, a plugin is no longer wanted, unless it declares another number.
     static let idleSecondsDefault: UInt32 = 30
 
-    var observed: [[UInt8]] = []
+    private var observed: [[UInt8]] = []
     var idleNanoseconds: UInt64 = 0
     var isRunning = false
     var observers = 0
+    /// Whether that is the count of those who observe what it publishes now.
+    var isCounted = false
     /// When the last observer or call ended, or a client last called it.
     var quietSince: UInt64 = 0
     var isWanted = false
     var isTimed = false
+
+    /// What its plugin publishes. To count all who observe that takes long, so it is done only if it changes.
+    func setObserved(_ patterns: [[UInt8]]) {
+        if patterns != observed { (observed, isCounted) = (patterns, false) }
+    }
 
     /// A pattern that begins with `*` asks for no particular plugin.
     func concerns(_ pattern: Span<UInt8>) -> Bool {
