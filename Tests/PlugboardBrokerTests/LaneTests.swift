@@ -12,12 +12,14 @@ struct LaneTests {
 
     /// A reader and its twin.
     private func pair(_ pattern: String) -> [SessionHandle] {
-        ([1, 7] as [Int32]).map { process in
-            let client = hub.client(process: process)
-            hub.send(#"{"op":"subscribe","key":"\#(pattern)","initial":false}"#, from: client)
-            _ = hub.read(client)
-            return client
-        }
+        ([1, 7] as [Int32]).map { reader(pattern, process: $0) }
+    }
+
+    private func reader(_ pattern: String, process: Int32, _ options: String = "") -> SessionHandle {
+        let client = hub.client(process: process)
+        hub.send(#"{"op":"subscribe","key":"\#(pattern)","initial":false\#(options)}"#, from: client)
+        _ = hub.read(client)
+        return client
     }
 
     private func state(_ client: SessionHandle, asking asker: SessionHandle) -> Substring? {
@@ -73,6 +75,100 @@ struct LaneTests {
             unacked += lines[0].count { $0.contains(#""unacked""#) }
         }
         #expect(unacked > 0)
+    }
+
+    @Test(
+        "are told the same, if very many that stand next to each other wait",
+        arguments: 1...4 as ClosedRange<UInt64>)
+    func crowds(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        let writer = hub.client()
+        hub.obey(supervisor: 7)
+        let acknowledging = hub.client()
+        hub.send(#"{"op":"subscribe","key":"a.5","phase":1,"ack":true}"#, from: acknowledging)
+        let count = ReaderRuns.listMin
+        let crowds = ([1, 7] as [Int32]).map { process in
+            (0..<count).map { reader($0 < count / 3 ? "**" : "a.*", process: process) }
+        }
+        for value in 0..<500 {
+            let first = Int(random.next() % UInt64(count))
+            let places = first..<min(count, first + 1 << Int(random.next() % 7))
+            let key = "a.\(random.next() % 6)"
+            var line: String?
+            switch random.next() % 16 {
+            case 0...4: hub.send("publish \(key) \(value)", from: writer)
+            case 5, 6:
+                let keys = (0..<8).map { "a.\(($0 + value) % 5)" }
+                let writes = keys.map { #"{"op":"publish","key":"\#($0)","value":\#(value)}"# }
+                hub.send(#"{"op":"batch","writes":[\#(writes.joined(separator: ","))]}"#, from: writer)
+            case 7: hub.send("delete \(key)", from: writer)
+            case 8: hub.send("emit \(key) \(value)", from: writer)
+            case 9...11: line = "pause 1"
+            case 12: line = "resume 1"
+            case 13: line = #"{"op":"step","sub":1,"count":\#(random.next() % 3 + 1)}"#
+            case 14 where value % 3 == 0:
+                hub.send(#"{"op":"ack","sub":1,"revision":\#(hub.hub.revision)}"#, from: acknowledging)
+                _ = hub.read(acknowledging)
+            default: for place in places { for crowd in crowds { hub.stopReading(crowd[place]) } }
+            }
+            guard let line else { continue }
+            for place in places {
+                let lines = crowds.map { crowd in
+                    hub.send(line, from: crowd[place])
+                    return hub.read(crowd[place])
+                }
+                #expect(lines[0] == lines[1])
+            }
+        }
+    }
+
+    /// As many as are passed by together, with options, each of which was told `a` and waits.
+    private func crowd(_ options: String, _ writer: SessionHandle) -> [SessionHandle] {
+        let crowd = (0..<ReaderRuns.listMin).map { _ in reader("*", process: 1, options) }
+        hub.send("publish a 1", from: writer)
+        for reader in crowd { _ = hub.read(reader) }
+        return crowd
+    }
+
+    @Test("who may go on when a key moves behind others isn't passed by")
+    func heldBack() {
+        let writer = hub.client()
+        let crowd = crowd(#","every":60000"#, writer)
+        for reader in crowd { hub.send("pause 1", from: reader) }
+        hub.send("publish a 2\npublish b 2\npublish c 2\npublish c 3", from: writer)
+        hub.send("resume 1", from: crowd[0])
+        // What comes first was told within the window.
+        #expect(hub.read(crowd[0]).last?.contains(#""ok":"resume""#) == true)
+        hub.send("publish a 3", from: writer)
+        let told = hub.read(crowd[0])
+        #expect(told.count == 2 && told[0].contains(#""key":"b""#) && told[1].contains(#""key":"c""#))
+    }
+
+    @Test("what a batch owes to very many is counted when it ends")
+    func counted() {
+        let writer = hub.client()
+        let crowd = crowd("", writer)
+        for reader in crowd { hub.send("pause 1", from: reader) }
+        hub.send("publish a 2\npublish b 2", from: writer)
+        let keys = ["a", "c", "d"]
+        let writes = keys.map { #"{"op":"publish","key":"\#($0)","value":3}"# }
+        hub.send(#"{"op":"batch","writes":[\#(writes.joined(separator: ","))]}"#, from: writer)
+        #expect(crowd.allSatisfy { hub.hub.sessions[$0].backlog?.owedCount == 4 })
+    }
+
+    @Test("who was told something is owed it again when it is written again, and its neighbours aren't")
+    func movedOn() {
+        let writer = hub.client()
+        let crowd = crowd("", writer)
+        let text = String(repeating: "x", count: Limits.lowWaterBytes / 4)
+        for reader in crowd { hub.stopReading(reader) }
+        for key in 0..<12 { hub.send("publish k\(key) \"\(text)\"", from: writer) }
+        let some = hub.readSome(crowd[0])
+        #expect(!some.isEmpty && some.count < 12)
+        hub.send("publish k0 1\npublish k0 2", from: writer)
+        let lines = hub.read(crowd[0])
+        #expect(lines.count == 13 - some.count && lines.last?.contains(#""value":2,"#) == true)
+        #expect(hub.read(crowd[1]).count == 12)
     }
 
     @Test(

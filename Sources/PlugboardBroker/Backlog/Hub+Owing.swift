@@ -198,12 +198,14 @@ extension Hub {
         let place = backlog.keys.append(owed)
         if let held { backlog.keys.hold(held, at: place) }
         matching.reach.retain(owed.observable)
-        countOwedKey(to: matching[subscription].session)
+        countOwedKeys(1, to: matching[subscription].session)
     }
 
-    private mutating func countOwedKey(to session: SessionHandle) {
-        let count = sessions[session].countOwedKey()
-        if count > Limits.owedKeysMax || count % Self.keysPerCount == 0 { checkOwed(to: session) }
+    /// A client that has left is owed nothing more, but its subscriptions end one after the other.
+    private mutating func countOwedKeys(_ more: Int, to session: SessionHandle) {
+        let count = sessions[session].countOwedKeys(more)
+        guard sessions[session].isOpen else { return }
+        if count > Limits.owedKeysMax || count % Self.keysPerCount < more { checkOwed(to: session) }
     }
 
     /// After so many more owed keys, those of a client that doesn't read are counted again.
@@ -365,12 +367,7 @@ extension Hub {
         _ news: borrowing WriteEvent, to subscription: SubscriptionHandle, isGated: Bool
     ) {
         let (lag, session) = (matching[subscription].lag, matching[subscription].session)
-        var owed = OwedKey(news.observable, revision: news.revision, event: delivery.eventNumber)
-        owed.isGated = isGated
-        let noted = matching.lanes[lag.lane].add(owed)
-        if noted.isFirst { insight.count(steps: noted.before == 0 ? Cost.owed : Cost.renewed) }
-        if noted.isFirst, noted.before == 0 { matching.reach.retain(news.observable) }
-        if noted.isFirst, matching.lanes[lag.lane].hasUnowed { forgetUnowed(in: lag.lane) }
+        let noted = note(news, in: lag.lane, isGated: isGated)
         guard noted.before <= lag.told else {
             if matching[subscription].isHeldBack() { sendIfFree(subscription) }
             return
@@ -381,9 +378,34 @@ extension Hub {
             matching[subscription].backlog?.known[noted.place] = noted.writes
         }
         matching[subscription].lag.owedCount += 1
-        // A client that has left is owed nothing more, but its subscriptions end one after the other.
-        guard sessions[session].isOpen else { return sessions[session].makeBacklog().owedCount += 1 }
-        countOwedKey(to: session)
+        countOwedKeys(1, to: session)
+    }
+
+    /// Notes an event for all readers of a lane.
+    mutating func note(_ news: borrowing WriteEvent, in lane: LaneHandle, isGated: Bool) -> Lane.Noted {
+        var owed = OwedKey(news.observable, revision: news.revision, event: delivery.eventNumber)
+        owed.isGated = isGated
+        let noted = matching.lanes[lane].add(owed)
+        guard noted.isFirst else { return noted }
+        insight.count(steps: noted.before == 0 ? Cost.owed : Cost.renewed)
+        if noted.before == 0 { matching.reach.retain(news.observable) }
+        if matching.lanes[lane].hasUnowed { forgetUnowed(in: lane) }
+        return noted
+    }
+
+    /// Call before a reader that shares moves on, leaves, or may go on when a key moves behind others.
+    mutating func dissolveRuns() {
+        countOwedToRuns()
+        matching.lanes.countMove()
+    }
+
+    /// Counts what readers that stand in runs are owed since they were counted.
+    mutating func countOwedToRuns() {
+        for (reader, count) in matching.reach.takeUncounted() {
+            insight.count(events: 1)
+            matching[reader].lag.owedCount += count
+            countOwedKeys(Int(count), to: matching[reader].session)
+        }
     }
 
     /// A reader was told the first key that it shares with others. It moves on at `endTelling`.
@@ -409,8 +431,9 @@ extension Hub {
 
     /// A reader that shared what it is owed needs it no more.
     mutating func stopSharing(_ subscription: SubscriptionHandle) {
+        if !matching[subscription].isSharing { return }
+        dissolveRuns()
         let lag = matching[subscription].lag
-        guard lag.lane != .none else { return }
         matching[subscription].lag = Lag()
         matching[subscription].backlog?.known = [:]
         let sessionBacklog = sessions[matching[subscription].session].makeBacklog()

@@ -130,7 +130,10 @@ extension Hub {
 
     /// Gives one subscription its share. Returns whether it now waits only for more room.
     private mutating func settle(_ subscription: SubscriptionHandle) -> Bool {
-        if matching[subscription].isSharing { openBacklog(of: subscription) }
+        if matching[subscription].isSharing {
+            openBacklog(of: subscription)
+            dissolveRuns()
+        }
         guard let backlog = matching[subscription].backlog else { return false }
         let (session, told) = (matching[subscription].session, matching[subscription].lag.told)
         let end = sessions[session].outbox.count + Limits.lowWaterBytes / 4

@@ -337,8 +337,100 @@ private struct Marks: ~Copyable {
     }
 }
 
+/// Readers of one lane that stand next to each other in a list of observers. While none of them moves on or may go on,
+/// a write needn't look at each.
+struct ReaderRun: BitwiseCopyable {
+    let lane: LaneHandle
+    /// Where they stand.
+    private let start: Int32
+    private(set) var end: Int32
+    /// The first of them knew everything up to here when it began to wait, and the last was told what was written up to
+    /// there.
+    private var fell: UInt64
+    private var told: UInt64
+    /// So many keys more than is counted are owed to each of them.
+    fileprivate(set) var uncounted: UInt32 = 0
+
+    fileprivate init(_ lag: Lag, at place: Int) {
+        (lane, fell, told) = (lag.lane, lag.fell, lag.told)
+        (start, end) = (Int32(place), Int32(place) + 1)
+    }
+
+    var places: Range<Int> { Int(start)..<Int(end) }
+
+    /// Takes in a reader that stands behind it. Returns false if that is of another lane.
+    fileprivate mutating func extend(by lag: Lag, at place: Int) -> Bool {
+        guard lag.lane == lane, place == Int(end) else { return false }
+        (fell, told, end) = (min(fell, lag.fell), max(told, lag.told), end + 1)
+        return true
+    }
+
+    /// What an event of a key means to its readers: they are owed the key already, or all are owed it from now on. If it
+    /// means more to some of them than to others, returns false.
+    fileprivate mutating func owe(_ key: Lane.Noted) -> Bool {
+        if key.before > told { return true }
+        guard key.before <= fell else { return false }
+        uncounted += 1
+        return true
+    }
+}
+
+/// The runs of readers in one list of observers, as long as they are right.
+struct ReaderRuns: ~Copyable {
+    /// Shorter lists have none.
+    static let listMin = 64
+    private static let lengthMin = 4
+
+    private(set) var all = List<ReaderRun>()
+    /// What `Lanes.moves` was when they were found, and when an event of this list was told last.
+    private var found: UInt64 = 0
+    private var seen: UInt64 = 0
+    /// Some readers are owed more than is counted.
+    private(set) var hasUncounted = false
+
+    /// Call before an event is told. Returns whether it is worthwhile to find them: no reader has moved since the last
+    /// event.
+    mutating func begin(at moves: UInt64) -> Bool {
+        if found == moves { return false }
+        all.removeAll()
+        defer { seen = moves }
+        return seen == moves
+    }
+
+    /// Adds a reader that may be passed by. Those of a list come in their order.
+    mutating func add(_ lag: Lag, at place: Int) {
+        if !all.isEmpty, all[all.count - 1].extend(by: lag, at: place) { return }
+        endRun()
+        all.append(ReaderRun(lag, at: place))
+    }
+
+    /// They are right until a reader moves.
+    mutating func endFinding(at moves: UInt64) {
+        endRun()
+        found = moves
+    }
+
+    private mutating func endRun() {
+        if let last = all.last, last.places.count < Self.lengthMin { _ = all.popLast() }
+    }
+
+    /// Tells a run of an event. Returns whether its readers needn't be looked at.
+    mutating func owe(_ key: Lane.Noted, toRun index: Int) -> Bool {
+        let isDone = all[index].owe(key)
+        if all[index].uncounted > 0 { hasUncounted = true }
+        return isDone
+    }
+
+    mutating func endCounting() {
+        for index in all.indices { all[index].uncounted = 0 }
+        hasUncounted = false
+    }
+}
+
 /// All lanes. Owned by `Matching`.
 struct Lanes: ~Copyable {
+    /// How often readers have moved on, have left, or may go on: runs that were found before aren't right any more.
+    private(set) var moves: UInt64 = 1
     private var all = Slab<Lane>()
     private var found: [ObservedKeys: LaneHandle] = [:]
     /// The lane that somebody joined last: very many may fall behind with one event.
@@ -359,6 +451,9 @@ struct Lanes: ~Copyable {
         all[latest].join(at: event)
         return Lag(lane: latest, fell: event, told: event)
     }
+
+    /// A reader moves on, or an event may let it go on from now on.
+    mutating func countMove() { moves += 1 }
 
     /// A reader waits no more. Returns the keys of the lane if that was its last one.
     mutating func leave(_ lag: Lag) -> ConflatedKeys? {

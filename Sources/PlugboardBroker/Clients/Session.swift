@@ -130,10 +130,10 @@ struct Session: ~Copyable, Checked {
     @discardableResult
     mutating func makeBacklog() -> SessionBacklog { backlog.orMake(SessionBacklog()) }
 
-    /// It is owed one more key. Returns how many it is owed by now.
-    mutating func countOwedKey() -> Int {
+    /// It is owed more keys. Returns how many it is owed by now.
+    mutating func countOwedKeys(_ more: Int) -> Int {
         let backlog = makeBacklog()
-        backlog.owedCount += 1
+        backlog.owedCount += more
         return backlog.owedCount
     }
 

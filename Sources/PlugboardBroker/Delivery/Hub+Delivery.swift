@@ -49,9 +49,45 @@ extension Hub {
         // Taken out meanwhile: nobody else needs the observers of a key while they are told.
         var observers = List<ObserverEntry>()
         matching.reach.exchange(&observers, of: news.observable)
-        insight.count(events: observers.count)
-        tell(news, observers.span)
+        let areMany = observers.count >= ReaderRuns.listMin && news.event != .emit
+        if areMany {
+            tellMany(news, observers.span)
+        } else {
+            insight.count(events: observers.count)
+            tell(news, observers.span)
+        }
         matching.reach.exchange(&observers, of: news.observable)
+        if areMany, !requests.batch.isUnderWay { countOwedToRuns() }
+    }
+
+    /// The same for very many observers. Readers that wait, and to whom this event means nothing new, are passed by
+    /// together.
+    @inline(never)
+    private mutating func tellMany(_ news: borrowing WriteEvent, _ observers: Span<ObserverEntry>) {
+        var runs = ReaderRuns()
+        matching.reach.exchange(&runs, of: news.observable)
+        let isWorthwhile = runs.begin(at: matching.lanes.moves)
+        var (start, passed) = (0, 0)
+        for index in runs.all.indices {
+            let run = runs.all[index]
+            tell(news, observers.extracting(start..<run.places.lowerBound))
+            start = run.places.lowerBound
+            guard runs.owe(note(news, in: run.lane, isGated: false), toRun: index) else { continue }
+            start = run.places.upperBound
+            passed += run.places.count
+        }
+        tell(news, observers.extracting(start...))
+        insight.count(events: observers.count - passed)
+        if isWorthwhile { find(&runs, in: observers) }
+        if runs.hasUncounted { matching.reach.addUncounted(news.observable) }
+        matching.reach.exchange(&runs, of: news.observable)
+    }
+
+    private func find(_ runs: inout ReaderRuns, in observers: Span<ObserverEntry>) {
+        for place in observers.indices where matching[observers[place].subscription].isPassedBy {
+            runs.add(matching[observers[place].subscription].lag, at: place)
+        }
+        runs.endFinding(at: matching.lanes.moves)
     }
 
     @inline(__always)

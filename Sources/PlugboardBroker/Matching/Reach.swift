@@ -36,6 +36,8 @@ struct Reach: ~Copyable {
     private var names = Slab<List<SubscriptionHandle>>()
     /// Finds lists that keys share by the ends of the patterns.
     private var shared = HashIndex()
+    /// Lists with readers that are owed more than is counted.
+    private var uncounted = List<Handle<ObserverList>>()
     /// How many observers the long lists of this generation have.
     private(set) var listedCount = 0
     /// How many lists are of earlier generations.
@@ -115,6 +117,31 @@ struct Reach: ~Copyable {
     @inline(__always)
     mutating func exchange(_ observers: inout List<ObserverEntry>, of key: ObservableHandle) {
         swap(&observers, &lists[list(of: key)].observers)
+    }
+
+    /// The same for the runs of readers in that list.
+    mutating func exchange(_ runs: inout ReaderRuns, of key: ObservableHandle) {
+        swap(&runs, &lists[list(of: key)].runs)
+    }
+
+    /// The list of a key has readers that are owed more than is counted.
+    mutating func addUncounted(_ key: ObservableHandle) {
+        let list = list(of: key)
+        if uncounted.last != list { uncounted.append(list) }
+    }
+
+    /// Those readers, and how many keys more each of them is owed.
+    mutating func takeUncounted() -> [(reader: SubscriptionHandle, count: UInt32)] {
+        var found: [(reader: SubscriptionHandle, count: UInt32)] = []
+        while let list = uncounted.popLast() {
+            for run in lists[list].runs.all.all where run.uncounted > 0 {
+                for place in run.places {
+                    found.append((lists[list].observers[place].subscription, run.uncounted))
+                }
+            }
+            lists[list].runs.endCounting()
+        }
+        return found
     }
 
     /// Gives a key the list of other keys that match the same patterns. Returns whether there is one.
@@ -305,6 +332,7 @@ struct Reach: ~Copyable {
 private struct ObserverList: ~Copyable {
     /// All that match, patterns included, in the order in which they are told.
     var observers = List<ObserverEntry>()
+    var runs = ReaderRuns()
     var acknowledge = false
     let generation: UInt64
     /// Where the patterns end that match each key of this list; empty if it is one key's own.
@@ -364,6 +392,7 @@ extension Reach: Checked {
             if isOwn { own += 1 }
             listed += lists[list].longCount
         }
+        try Self.always.hold("what readers are owed is counted", uncounted.isEmpty)
         try Self.always.agree("own lists are a key's", own, ownCount)
         try Self.always.agree("shared lists are found", shared.count, findable)
         try Self.always.agree("it counts its lists", listedCount, listed)

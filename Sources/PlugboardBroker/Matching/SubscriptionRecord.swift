@@ -85,6 +85,9 @@ struct SubscriptionRecord: ~Copyable {
         backlog.map { !$0.isReady && (!$0.isPaused || $0.steps > 0) } ?? false
     }
 
+    /// Whether a write needn't look at it beside others of its lane.
+    var isPassedBy: Bool { isSharing && !isHeldBack() }
+
     mutating func makeBacklog() -> Backlog { backlog.orMake(Backlog()) }
 
     /// Frees the backlog, whose keys the hub removes or abandons.

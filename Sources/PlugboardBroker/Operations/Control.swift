@@ -19,6 +19,7 @@ extension Hub {
             }
             backlog.steps = min(options.count, owedCount(of: subscription))
         }
+        dissolveRuns()
         // The reply counts what is owed before anything passes.
         delivery.openReply(to: asked.session, &sessions)
         ReplyEncoder.appendControl(

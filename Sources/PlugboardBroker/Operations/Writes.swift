@@ -99,11 +99,14 @@ extension Hub {
         durability.beginBatch(revision: revision)
         var results = ByteBuffer()
         swap(&results, &requests.batch.bytes)
+        requests.batch.isUnderWay = true
         for index in requests.batch.writes.indices {
             let write = AskedRequest(requests.decoder.writes[index], asked.line, from: asked.session)
             commitWrite(at: index, write, results.bytes)
         }
         swap(&results, &requests.batch.bytes)
+        requests.batch.isUnderWay = false
+        countOwedToRuns()
         durability.endBatch()
         replyWritten(asked)
     }
@@ -488,6 +491,8 @@ struct PlannedBatch: ~Copyable {
     private(set) var writes: [(plan: PlannedWrite, result: ByteRange)] = []
     /// All results. They are taken out while the hub is used.
     var bytes = ByteBuffer()
+    /// Its writes are being made.
+    var isUnderWay = false
 
     mutating func append(_ plan: PlannedWrite) { writes.append((plan, .none)) }
 
