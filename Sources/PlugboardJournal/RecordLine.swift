@@ -129,13 +129,46 @@ public struct RecordLine: Sendable {
         var event = RecordLine()
         while scanner.position < array.count - 1 {
             let start = scanner.position
-            guard (try? scanner.skipValue()) != nil else { return false }
+            guard (try? Self.skipEvent(&scanner, array)) == true else { return false }
             let bytes = array[start..<scanner.position]
             guard event.read(bytes), event.kind == .update || event.kind == .delete else { return false }
             event.when = when
             try take(event, bytes)
             if array[scanner.position] == UInt8(ascii: ",") { scanner.position += 1 }
         }
+        return true
+    }
+
+    /// Moves past the events of a batch. Returns false if they aren't an array of objects. Their values may be nested as
+    /// deep as any others, although they stand in two brackets more.
+    private static func skipEvents(
+        _ scanner: inout JSONScanner, _ line: Span<UInt8>
+    ) throws(JSONFailure) -> Bool {
+        guard scanner.position < line.count, line[scanner.position] == UInt8(ascii: "[") else { return false }
+        repeat {
+            scanner.position += 1
+            guard try skipEvent(&scanner, line) else { return false }
+        } while scanner.position < line.count && line[scanner.position] == UInt8(ascii: ",")
+        guard scanner.position < line.count, line[scanner.position] == UInt8(ascii: "]") else { return false }
+        scanner.position += 1
+        return true
+    }
+
+    private static func skipEvent(
+        _ scanner: inout JSONScanner, _ line: Span<UInt8>
+    ) throws(JSONFailure) -> Bool {
+        guard scanner.position < line.count, line[scanner.position] == UInt8(ascii: "{") else { return false }
+        repeat {
+            scanner.position += 1
+            try scanner.skipValue()
+            guard scanner.position < line.count, line[scanner.position] == UInt8(ascii: ":") else {
+                return false
+            }
+            scanner.position += 1
+            try scanner.skipValue()
+        } while scanner.position < line.count && line[scanner.position] == UInt8(ascii: ",")
+        guard scanner.position < line.count, line[scanner.position] == UInt8(ascii: "}") else { return false }
+        scanner.position += 1
         return true
     }
 
@@ -161,10 +194,16 @@ public struct RecordLine: Sendable {
         else { return false }
         scanner.position += 1
         let start = scanner.position
-        try scanner.skipValue()
+        let word = Self.word(name, line)
+        if isFirst || word != NameWord("events").word
+            || (try? Self.skipEvents(&scanner, line)) != true
+        {
+            scanner.position = start
+            try scanner.skipValue()
+        }
         let value = ByteRange(start, scanner.position)
-        guard isFirst else { return take(Self.word(name, line), value, line) }
-        guard Self.word(name, line) == NameWord("event").word, let text = Self.text(value, line),
+        guard isFirst else { return take(word, value, line) }
+        guard word == NameWord("event").word, let text = Self.text(value, line),
             let kind = RecordKind(Self.word(text, line))
         else { return false }
         self.kind = kind

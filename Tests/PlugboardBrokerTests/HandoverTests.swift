@@ -56,6 +56,8 @@ private final class KeptHub {
 @Suite("what a broker leaves to the next", .computing)
 struct HandoverTests {
     private static let keys = (0..<8).map { "k.\($0)" }
+    private static let deepest =
+        String(repeating: "[", count: Limits.depthMax) + String(repeating: "]", count: Limits.depthMax)
 
     /// All that a client can find out.
     private func all(of bare: TestHub) -> [String] {
@@ -92,7 +94,7 @@ struct HandoverTests {
             case 6: #"{"op":"patch","key":"\#(key)","value":{"m":\#(random.below(9))}}"#
             case 7:
                 #"{"op":"batch","writes":[{"op":"publish","key":"k.0","value":1},{"op":"emit","key":"k.0","value":2},"#
-                    + #"{"op":"publish","key":"k.1","value":{"n":1}}]}"#
+                    + #"{"op":"publish","key":"k.1","value":\#(Self.deepest)}]}"#
             default: publish("")
             }
         kept.bare.tell(line, from: clients[place])
