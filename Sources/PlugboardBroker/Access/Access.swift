@@ -52,8 +52,11 @@ struct Access: ~Copyable {
         policyRevision = min(revision, policyRevision)
     }
 
-    /// If not, a client may see keys that it couldn't see then, so it can't resume from that revision.
-    func hasStood(since revision: UInt64) -> Bool { policy == nil || revision >= policyRevision }
+    /// If not, a client may see keys that it couldn't see then, so it can't resume from that revision. Whoever knows nothing
+    /// can.
+    func hasStood(since revision: UInt64) -> Bool {
+        policy == nil || revision > policyRevision || revision == 0
+    }
 
     /// How many rules have to be looked at to find what a client may do.
     var ruleCount: Int { policy?.rules.count ?? 0 }
