@@ -27,8 +27,10 @@ struct CatchingUpTests {
         slackBytes: 8_000
     )
 
-    private func withBroker(_ options: JournalOptions = small, _ body: (TestBroker) throws -> Void) throws {
-        let broker = try TestBroker(state: state, options)
+    private func withBroker(
+        _ options: JournalOptions = small, policy: Policy? = nil, _ body: (TestBroker) throws -> Void
+    ) throws {
+        let broker = try TestBroker(state: state, options, policy: policy)
         try body(broker)
         broker.stop()
     }
@@ -139,6 +141,31 @@ struct CatchingUpTests {
             var told: [Int] = []
             while told.last != 3_300 { told += revisions([try client.line()]) }
             #expect(told == Array(2...3_300))
+        }
+    }
+
+    @Test("what is owed is what the client may see, and a step passes a line that it is told")
+    func steps() throws {
+        let rules = #"[{"allow":{"everything":["**"]}},{"plugin":"low","deny":{"subscribe":["h.**"]}}]"#
+        try withBroker(policy: try Policy.read(#"{"rules":\#(rules)}"#)) { broker in
+            let (writer, client) = (try broker.client(), try broker.client())
+            for number in 0..<10 { try writer.send("publish h.a \(number)\npublish a \(number)") }
+            try sync(writer)
+            let options = #""since":0,"delivery":"all","where":{"":{">=":7}}"#
+            try client.send(#"{"op":"hello","name":"low"}"#)
+            try client.send(#"{"op":"subscribe","key":"**",\#(options)}"# + "\npause 1")
+            for _ in 1...3 { _ = try client.line() }
+            var owed = 0
+            try eventually("it was read") {
+                owed = number("owed", in: try client.ask("pause 1")) ?? 0
+                return owed > 0
+            }
+            #expect(owed == 10)
+            for told in [#""event":"leave""#, #""value":7"#, #""value":8"#, #""value":9"#] {
+                #expect(try client.ask("step 1").contains(#""ok":"step""#))
+                let line = try client.line()
+                #expect(line.contains(told) && !line.contains("h.a"))
+            }
         }
     }
 

@@ -155,13 +155,16 @@ extension Hub {
         case .synced:
             tellSynced(subscription, backlog)
             return false
-        case .replayed: if let replay = backlog.replay { tellNext(of: replay, to: subscription, backlog) }
+        case .replayed:
+            let isTold = backlog.replay.map { tellNext(of: $0, to: subscription, backlog) } ?? false
+            if !isTold { delivery.judge.countSkipped() }
+            return isTold
         case .key:
             let isTold = tellKey(subscription, backlog)
             if !isTold, matching[subscription].filter == nil { delivery.judge.countSkipped() }
             return isTold
         case .line(let header): tellLine(header, subscription, backlog)
-        case .gap: if let gap = backlog.takeGap() { tell(gap, subscription, backlog) }
+        case .gap: return backlog.takeGap().map { tell($0, subscription, backlog) } ?? false
         }
         return true
     }
@@ -250,13 +253,19 @@ extension Hub {
         sessions[session].backlog?.queuedBytes -= backlog.lines.removeFront()
     }
 
-    /// Reads dropped events again from the journal. Those that it doesn't have are reported as missing.
-    private mutating func tell(_ gap: LostRange, _ subscription: SubscriptionHandle, _ backlog: Backlog) {
-        let place = gap.isKept ? durability.journal?.beginReading(after: gap.keptFirst - 1) : nil
-        let dropped = place == nil ? gap.dropped : gap.lost
-        if dropped > 0 { tellLagged(dropped, gap.first, gap.last, to: subscription) }
-        guard let place else { return backlog.advance(gap.last) }
+    /// Reads dropped events again from the journal. Those that it doesn't have are reported as missing. Returns whether there
+    /// are any.
+    private mutating func tell(
+        _ gap: LostRange, _ subscription: SubscriptionHandle, _ backlog: Backlog
+    ) -> Bool {
+        guard gap.isKept, let place = durability.journal?.beginReading(after: gap.keptFirst - 1) else {
+            tellLagged(gap.dropped, gap.first, gap.last, to: subscription)
+            backlog.advance(gap.last)
+            return true
+        }
+        if gap.lost > 0 { tellLagged(gap.lost, gap.lostFirst, gap.lostLast, to: subscription) }
         replay(to: subscription, from: place, after: gap.keptFirst - 1, skipping: gap.keptBefore)
+        return gap.lost > 0
     }
 
     mutating func tellLagged(

@@ -11,14 +11,21 @@ struct LostRange: BitwiseCopyable {
     var last: UInt64
     /// The number of the first one in the turn's log; 0 if it isn't there.
     var event: UInt64 = 0
-    /// How many of them aren't in a journal.
-    var lost: UInt64 = 0
+    /// How many of them aren't in a journal, and the revisions of the first and the last of these.
+    private(set) var lost: UInt64 = 0
+    private(set) var lostFirst: UInt64 = 0
+    private(set) var lostLast: UInt64 = 0
     /// The first revision that is in a journal, and how many of its events come before the gap; 0 if there is
     /// none.
     var keptFirst: UInt64 = 0
     var keptBefore = 0
 
     var isKept: Bool { keptFirst > 0 }
+
+    mutating func addLost(_ count: UInt64, from first: UInt64, to last: UInt64) {
+        if lost == 0 { lostFirst = first }
+        (lost, lostLast) = (lost + count, last)
+    }
 }
 
 /// Whole lines, in the order of their events.
@@ -89,7 +96,7 @@ struct PendingLines: ~Copyable {
         if let before {
             if !gap.isKept { (gap.keptFirst, gap.keptBefore) = (revision, before) }
         } else {
-            gap.lost += 1
+            gap.addLost(1, from: revision, to: revision)
         }
         self.gap = gap
     }
@@ -99,7 +106,7 @@ struct PendingLines: ~Copyable {
         guard more.dropped > 0 else { return }
         if gap == nil { gap = LostRange(dropped: 0, first: more.first, last: more.last) }
         gap?.dropped += more.dropped
-        gap?.lost += more.dropped
+        gap?.addLost(more.dropped, from: more.first, to: more.last)
         gap?.last = more.last
     }
 

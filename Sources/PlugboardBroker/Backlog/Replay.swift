@@ -20,6 +20,8 @@ final class Replay {
     private var told: UInt64
     private(set) var hasFailed = false
     private var piece: ReadPiece?
+    /// The events of the piece that the client may see. Only these are owed.
+    private var entries: [RecordBatch.Entry] = []
     /// The bytes that it counts: its lines, and their members.
     var pieceBytes: Int {
         piece.map {
@@ -34,7 +36,7 @@ final class Replay {
         (self.request, self.gathers, told) = (request, gathers, request.after)
     }
 
-    var readyCount: Int { gathers ? 0 : piece.map { $0.records.entries.count - next } ?? 0 }
+    var readyCount: Int { gathers ? 0 : entries.count - next }
 
     var frontRevision: UInt64 { nextEntry?.record.revision ?? told + 1 }
 
@@ -46,8 +48,12 @@ final class Replay {
         return body(entry.record.key.bytes(of: entry.place.bytes(of: bytes.span)))
     }
 
-    func take(_ piece: ReadPiece) {
+    func take(_ piece: ReadPiece, where isSeen: (Span<UInt8>) -> Bool) {
         isReading = false
+        let bytes = piece.records.bytes
+        entries = piece.records.entries.filter {
+            isSeen($0.record.key.bytes(of: $0.place.bytes(of: bytes.span)))
+        }
         self.piece = piece
         next = 0
     }
@@ -71,13 +77,12 @@ final class Replay {
     }
 
     private var nextEntry: RecordBatch.Entry? {
-        guard let piece, next < piece.records.entries.count else { return nil }
-        return piece.records.entries[next]
+        next < entries.count ? entries[next] : nil
     }
 
     /// Ends a piece. Returns where the next one begins; nil if it was the last, or if reading has failed.
     func finishPiece() -> ReadPlace? {
-        defer { piece = nil }
+        defer { (piece, entries, next) = (nil, [], 0) }
         hasFailed = piece?.hasFailed ?? false
         return hasFailed ? nil : piece?.next
     }
@@ -102,15 +107,18 @@ extension Hub {
         durability.askForNext(subscription)
     }
 
-    /// Sends the next event of a replay, if a piece is there.
-    mutating func tellNext(of replay: Replay, to subscription: SubscriptionHandle, _ backlog: Backlog) {
-        guard let (entry, bytes) = replay.popNext() else { return }
+    /// Sends the next event of a replay, if a piece is there. Returns false if the observer isn't told of it.
+    mutating func tellNext(
+        of replay: Replay, to subscription: SubscriptionHandle, _ backlog: Backlog
+    ) -> Bool {
+        guard let (entry, bytes) = replay.popNext() else { return false }
         let told = tell(entry.record, entry.place.bytes(of: bytes.span), replay, to: subscription)
         backlog.advance(entry.record.revision)
         goOn(with: replay, of: subscription)
-        guard let told else { return }
+        guard let told else { return false }
         insight.count(events: 1)
         beginWindow(of: subscription, told, backlog)
+        return true
     }
 
     /// If all of a piece was sent, asks for the next one, or ends the replay.
@@ -186,12 +194,13 @@ extension Hub {
         let subscription = SubscriptionHandle(word: piece.number)
         guard matching.contains(subscription), let replay = matching[subscription].backlog?.replay
         else { return }
-        replay.take(piece)
+        let session = matching[subscription].session
+        replay.take(piece) { sessions[session].authorize(.subscribe, $0) }
         openBacklog(of: subscription).sessionBacklog.gatheredBytes += replay.pieceBytes
         if replay.gathers { gather(replay, for: subscription) }
         goOn(with: replay, of: subscription)
-        countOwed(to: matching[subscription].session)
-        delivery.touch(matching[subscription].session, &sessions)
+        countOwed(to: session)
+        delivery.touch(session, &sessions)
         review(subscription)
     }
 
