@@ -417,6 +417,36 @@ struct ThrottleTests {
         #expect(try stage.reply(to: "get heavy\n", from: heavy).contains(#""value":"100 "#))
     }
 
+    @Test("a durable write that comes during a sync gets a sync of its own, although nobody writes after it")
+    func durable() throws {
+        let links = [try stage.connect(), try stage.connect()]
+        for (number, link) in links.enumerated() {
+            stage.send(#"{"op":"publish","id":\#(number),"key":"a","value":1,"durable":true}"# + "\n", link)
+            for _ in 0..<4 { try stage.turn() }
+        }
+        var replies = ["", ""]
+        for _ in 0..<4 {
+            try catchUp(nanoseconds: 3_000_000)
+            try stage.loop.takeJournalNews()
+            for _ in 0..<4 { try stage.turn() }
+            for place in 0...1 { replies[place] += String(decoding: links[place].take(), as: UTF8.self) }
+        }
+        for place in 0...1 { #expect(replies[place].contains(#"{"ok":"publish","id":\#(place)"#)) }
+    }
+
+    @Test("no other broker takes over while the journal's file isn't where it would look for it")
+    func obstacle() throws {
+        let link = try stage.connect()
+        _ = try stage.reply(to: #"{"op":"publish","id":1,"key":"a","value":1}"# + "\n", from: link)
+        let name = JournalFiles.segment(1)
+        try disk.rename(name, to: "elsewhere")
+        #expect(try !stage.makeWay())
+        let warnings = try stage.reply(to: "get $broker.warnings\n", from: link)
+        #expect(warnings.contains("it goes on as it was: the journal's file is gone"), "\(warnings)")
+        try disk.rename("elsewhere", to: name)
+        #expect(try stage.makeWay())
+    }
+
     @Test("a client that has hung up meanwhile has all its lines executed")
     func hungUp() throws {
         let (heavy, other) = (try stage.connect(), try stage.connect())

@@ -184,6 +184,10 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
         noteNames()
     }
 
+    public func holds(_ file: any AppendableFile, as name: String) -> Bool {
+        (file as? Appending).map { $0.contents === files[name] } ?? true
+    }
+
     public func remove(_ name: String) throws {
         try step("remove")
         guard files.removeValue(forKey: name) != nil else {
@@ -286,7 +290,7 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
 
     private final class Appending: AppendableFile, @unchecked Sendable {
         private let disk: SimulatedDisk
-        private let contents: Contents
+        fileprivate let contents: Contents
         private let name: String
 
         init(_ disk: SimulatedDisk, _ contents: Contents, _ name: String) {

@@ -96,6 +96,12 @@ struct Durability: ~Copyable {
         "\(gone): what is written ends with the broker, and durable writes are refused; \(Self.goneHint)"
     }
 
+    /// Why no other broker can take over what is kept: it would find another folder, or none. Nil if one can.
+    var obstacle: String? {
+        guard let journal, !journal.hasFile() else { return nil }
+        return "\(gone), where the next broker would look for it; \(Self.goneHint)"
+    }
+
     /// Whether everything that was recorded up to now is on disk, and no reply waits. A durable request that has
     /// written nothing is then answered at once.
     var isOnDisk: Bool { replies.isEmpty && journal?.isSynced(upTo: records.commits) == true }
@@ -185,7 +191,7 @@ struct Durability: ~Copyable {
 
     /// Whether durable writes are being gathered: replies wait for a sync that nobody has asked for yet, and all records
     /// are written. The loop must not wait then, because the shortest wait takes longer.
-    var isGathering: Bool { replies.wantsSync && records.isEmpty && journal?.isSyncing == false }
+    var isGathering: Bool { replies.wantsSync && isWritten && journal?.isSyncing == false }
 
     /// Whether the journal's own thread has finished something.
     var hasNews: Bool { journal?.hasNews == true || !pieces.isEmpty }

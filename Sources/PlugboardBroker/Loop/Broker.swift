@@ -211,6 +211,12 @@ final class Handoff: Sendable {
         ending.set(true)
     }
 
+    /// The broker goes on, although another was to take over.
+    func withdraw() {
+        wanted.set(false)
+        ending.set(false)
+    }
+
     /// The broker goes on, because the next one can't take over.
     func refuse(_ reason: String) {
         refusal.set(reason)

@@ -177,6 +177,11 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
         case Self.wakeupToken:
             wakeups.own.drain()
             if let reason = wakeups.succession.takeRefusal() { hub.warn(.restart, reason) }
+            if wakeups.succession.isWanted, let obstacle = hub.durability.obstacle {
+                wakeups.succession.withdraw()
+                report("it goes on as it was: \(obstacle)")
+                hub.warn(.restart, "it goes on as it was: \(obstacle)")
+            }
             // Two refusals may wake it once more than it finds one.
             if wakeups.succession.isEnding { isStopping = true }
         case Self.journalToken:

@@ -165,6 +165,14 @@ final class SiegeStage {
         return waits
     }
 
+    /// Asks the broker to make way for the next one. Returns whether it is about to.
+    func makeWay() throws -> Bool {
+        succession.want(true)
+        network.isWoken = true
+        for _ in 0..<4 { try turn() }
+        return loop.isStopping
+    }
+
     /// Stops the broker. Meanwhile a client begins to read.
     func stop(reading link: Link) throws {
         succession.want(false)
