@@ -96,6 +96,32 @@ final class UpPermissionTests: ShopSuite {
         #expect(pid.map { Processes.children(of: up.pid).contains($0) } == true)
     }
 
+    @Test("for the plugin's own process: each program that a script starts makes a connection of its own")
+    func programs() throws {
+        try shop.add(
+            "pair",
+            """
+            cd "\(Products.folder)"
+            ./price-indicator & echo $! > "$OLDPWD/first"
+            ./cart &
+            wait $!
+            """,
+            json: #","subscribes":["**"],"publishes":["**"],"serves":["**"]"#
+        )
+        let up = try shop.up("--memory")
+        // It ends what the script has started, too.
+        defer {
+            up.signal(SIGTERM)
+            _ = try? up.finished()
+        }
+        try eventually("both work") {
+            try plugboard("emit", "cart.add", #"{"sku":"brick-2"}"#, in: shop.folder).end == .exited(0)
+                && plugboard("get", "cart.summary", in: shop.folder).end == .exited(0)
+        }
+        #expect(try clients("pair").count == 2)
+        #expect(!up.output.contains("no broker"), "\(up.output)")
+    }
+
     @Test("which isn't a client before it says something, so a program that opens its own is one client")
     func silent() throws {
         try shop.add(

@@ -56,7 +56,7 @@ extension Command {
             never), start (up; demand: when a client observes what it publishes or calls what it \
             serves; or never: when somebody starts it by plugboard plugins start), idle (how many seconds without that until it is stopped), and description. A plugin \
             runs in its folder. Its variables are PLUGBOARD_SOCKET (the bus), PLUGBOARD_FD (an open \
-            connection to it), PLUGBOARD_NAME (its name, which no other client can take), \
+            connection to it), PLUGBOARD_FD_PID (the process that it is for), PLUGBOARD_NAME (its name, which no other client can take), \
             PLUGBOARD_PROGRAM (this program, for shell scripts), PLUGBOARD_STATE (a folder for the \
             plugins' files, for this user alone, which is kept if the bus is) and, with --verbose, \
             PLUGBOARD_VERBOSE.
