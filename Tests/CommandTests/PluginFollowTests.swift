@@ -36,6 +36,48 @@ final class PluginFollowTests: ShopSuite {
         #expect(finished.lines.count { $0.hasSuffix("  two") } == 1)
     }
 
+    @Test(
+        "of the next up everything comes, though it has printed more lines by then; so also if up is silent")
+    func nextUp() throws {
+        try shop.add(
+            "talker",
+            "echo $$ >> pids; n=$(cat pids | wc -l); for i in 1 2 3 4 5 6; do echo $n-$i; done; exec sleep 1000"
+        )
+        let up = try shop.up()
+        let first = try shop.pids("talker", count: 1)[0]
+        let follower = try Run(["plugins", "log", "talker", "--follow"], in: shop.folder)
+        try eventually("the first run") { follower.output.contains("1-6\n") }
+        // The broker is there, and nobody who could be asked, not even for an answer that is under way.
+        up.signal(SIGSTOP)
+        try eventually("it asks") {
+            try plugboard("who", "plugins.log", "--json", in: shop.folder).output.contains(#""calls":1"#)
+        }
+        let own = try #require(
+            plugboard("clients", "--json", in: shop.folder).lines.first { $0.contains(#""name":"up""#) }
+        )
+        let number = try #require(JSONObject(parsing: Array(own.utf8)[...])["client"]?.text)
+        #expect(try plugboard("disconnect", number, in: shop.folder).end == .exited(0))
+        try eventually("it waits") { follower.messages.contains("up has ended; waiting") }
+        up.signal(SIGCONT)
+        try eventually("it goes on") { follower.messages.contains("the broker is back") }
+        up.signal(SIGTERM)
+        _ = try up.finished()
+        let next = try shop.up()
+        let second = try shop.pids("talker", count: 2)[1]
+        try eventually("the second run") { follower.output.contains("2-6\n") }
+        follower.signal(SIGTERM)
+        let finished = try follower.finished()
+        #expect(finished.end == .exited(0))
+        let shown = finished.lines.map { String($0.dropFirst("00:00:00.000  ".count)) }
+        var expected: [String] = []
+        for (run, pid) in [first, second].enumerated() {
+            expected.append("-- run 1 begins, pid \(pid) --")
+            for line in 1...6 { expected.append("\(run + 1)-\(line)") }
+        }
+        #expect(shown == expected)
+        _ = next
+    }
+
     @Test("entries after a number, what is missing before them, and JSON lines")
     func entries() throws {
         var log = PluginLog()
@@ -51,6 +93,14 @@ final class PluginFollowTests: ShopSuite {
         #expect(text(log.json(after: 1)).hasPrefix(#"{"next":203,"missing":2,"entries":["#))
         for run in 2...(3 * PluginLog.linesMax) { log.begin(run: run, pid: nil, at: 0) }
         #expect(log.entries.count == 2 * PluginLog.linesMax)
+        // Whoever has a number of an earlier log, or of a clock that was set back, has nothing of this one.
+        var next = PluginLog(after: 1_000)
+        next.append(["a"], at: 1_000)
+        let all = #"{"next":1001,"entries":[\#(lines[0])]}"#
+        for number: UInt64 in [0, 203, 1_000, 1_002] { #expect(text(next.json(after: number)) == all) }
+        next.append((1...PluginLog.linesMax).map { "\($0)" })
+        #expect(text(next.json(after: 203)).hasPrefix(#"{"next":1201,"missing":1,"entries":["#))
+        #expect(text(next.json(after: 0)).hasPrefix(#"{"next":1201,"entries":["#))
     }
 
     @Test("with --lines only the last entries come at first; with --json they are objects")

@@ -14,6 +14,7 @@ struct PluginFollower {
     private let linesMax: Int?
     private let invocation: Invocation
     private let console: CommandConsole
+    /// The number of the last entry that was shown; 0 before the first answer.
     private var next: UInt64 = 0
 
     init(_ name: String, linesMax: Int?, _ invocation: Invocation, _ console: CommandConsole) {
@@ -49,7 +50,14 @@ struct PluginFollower {
         let request = ObjectWriter(op: "call").adding("key", string: PluginKey.call(.log))
             .adding("value", json: value.bytes)
         let reply = try connection.request(request)
-        if reply.kind == .error("no_provider") { throw PluginError.noSupervisor(connection.path) }
+        switch reply.kind {
+        case .error("no_provider") where next == 0: throw PluginError.noSupervisor(connection.path)
+        case .error("no_provider"), .error("provider_gone"):
+            // It was there. When it ends, the broker goes a moment later, and the next one may come.
+            connection.leave()
+            throw CommandError(.unavailable, "up has ended")
+        default: break
+        }
         if let refusal = reply.refusal { throw refusal }
         guard let object = reply["value"]?.object else {
             throw CommandError(.refused, "up doesn't tell what it printed: it is of an older version")
@@ -92,8 +100,7 @@ struct PluginFollower {
         while let left = due.milliseconds { _ = try connection.nextLine(milliseconds: left) }
     }
 
-    /// Connects again as soon as there is a broker with an `up`. The numbers of an `up` that is new begin
-    /// again.
+    /// Connects again as soon as there is a broker with an `up`.
     private mutating func comeBack(_ connection: BrokerConnection) throws {
         connection.leave()
         while true {
@@ -102,9 +109,10 @@ struct PluginFollower {
             do {
                 try connection.connectAgain()
                 try connection.expectGreeting()
-                if let last = try ask(connection)["next"]?.integer, last < next { next = 0 }
-                return console.say("the broker is back")
-            } catch let error as CommandError where connection.isLost || error.status == .unavailable {
+                let answer = try ask(connection)
+                console.say("the broker is back")
+                return try show(answer)
+            } catch is CommandError where connection.isLost {
                 connection.leave()
             }
         }

@@ -1,6 +1,7 @@
 // The last lines that a child printed, for later questions, each with its time, and where its runs began. It
 // has at most a number of lines and a number of bytes. Entries are numbered, so that a reader can ask for
-// what came after the last one that it has.
+// what came after the last one that it has. The log of the next `up` goes on with higher numbers, so that the
+// reader doesn't take its entries for those that it has.
 
 import PlugboardWire
 
@@ -11,7 +12,7 @@ struct PluginLog {
 
     /// A line, or the beginning of a run.
     struct Entry: Equatable {
-        /// Counts from 1 without gaps.
+        /// Counts from the log's beginning without gaps.
         let number: UInt64
         /// Milliseconds since 1970.
         let milliseconds: UInt64
@@ -26,9 +27,21 @@ struct PluginLog {
 
     /// The entries, the oldest first.
     private(set) var entries: [Entry] = []
-    private var count: UInt64 = 0
+    /// The number before the first entry, and that of the last one.
+    private let start: UInt64
+    private var count: UInt64
     private var bytes = 0
     private var linesKept = 0
+
+    /// Begins with the number after this one.
+    init(after start: UInt64 = 0) {
+        (self.start, count) = (start, start)
+    }
+
+    /// Begins at this time, with a number that no log reached before that.
+    init(atMilliseconds milliseconds: UInt64) {
+        self.init(after: milliseconds * 1_000)
+    }
 
     /// The lines alone.
     var lines: [String] { entries.compactMap(\.content.line) }
@@ -44,18 +57,16 @@ struct PluginLog {
         drop()
     }
 
-    /// `{"next":…,"entries":[…]}`: the entries after that number, and the number of the last one.
+    /// `{"next":…,"entries":[…]}`: the entries after that number, and the number of the last one. `missing` says
+    /// how many of them are gone, unless the reader has nothing yet: then it misses nothing.
     func json(after number: UInt64) -> [UInt8] {
-        let news = entries.filter { $0.number > number }
-        return ObjectWriter().adding("next", count).adding("missing", missing(after: number))
+        // Any other number is of another log.
+        let known = (start...count).contains(number) ? number : start
+        let news = entries.filter { $0.number > known }
+        let dropped = count - UInt64(entries.count)
+        let missing = number > 0 && dropped > known ? dropped - known : nil
+        return ObjectWriter().adding("next", count).adding("missing", missing)
             .adding("entries", json: ObjectWriter.array(news.map(\.json))).bytes
-    }
-
-    /// How many entries after that number are gone; nil if none is. A reader that has nothing yet misses
-    /// nothing.
-    private func missing(after number: UInt64) -> UInt64? {
-        guard number > 0, let first = entries.first?.number, first > number + 1 else { return nil }
-        return first - number - 1
     }
 
     private mutating func add(_ content: Content, _ milliseconds: UInt64) {

@@ -58,7 +58,7 @@ final class SupervisedProcess {
     /// The same in words.
     private(set) var endText: String?
     /// The last lines of its output.
-    private(set) var log = PluginLog()
+    private(set) var log: PluginLog
     /// Whether to start it again as soon as it has stopped.
     private(set) var beginsAgain = false
     private let doneText: String
@@ -85,6 +85,7 @@ final class SupervisedProcess {
         self.clock = clock
         policy = RestartPolicy(terms.rule)
         sinceMilliseconds = clock.wallMilliseconds()
+        log = PluginLog(atMilliseconds: sinceMilliseconds)
     }
 
     /// Its rights on the bus, as JSON; nil if it may do what other clients may.
