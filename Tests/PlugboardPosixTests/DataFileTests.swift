@@ -84,6 +84,35 @@ import Testing
         SystemCalls.giveAway(temporary.path, to: Accounts.ownUser, group: 0)
     }
 
+    @Test func `another user's file, or one behind another user's link, isn't appended to`() throws {
+        let temporary = try TemporaryFolder(named: "pbd")
+        let (file, link) = (temporary("file"), temporary("link"))
+        func reason(_ path: String) -> String? {
+            do throws(SystemError) {
+                _ = try DataFile.appending(to: path)
+                return nil
+            } catch {
+                return "\(error)"
+            }
+        }
+        try FileCopy.link(at: link, to: "file")
+        #expect(reason(link) == nil && reason(file) == nil && reason("/dev/null") == nil)
+        // Only root can give it away.
+        guard SystemCalls.giveAway(file, to: Stranger.user, group: Stranger.user) else { return }
+        let owner = Accounts.name(of: Stranger.user) ?? "\(Stranger.user)"
+        #expect(
+            reason(file)
+                == "append to \(file) (it belongs to another user, \(owner)): Operation not permitted")
+        #expect(reason(link) != nil)
+        SystemCalls.giveAway(file, to: Accounts.ownUser, group: 0)
+        #expect(reason(link) == nil)
+        #expect(SystemCalls.giveAway(link, to: Stranger.user, group: Stranger.user))
+        #expect(
+            reason(link)
+                == "append to \(link) (it belongs to another user, \(owner)): Operation not permitted")
+        #expect(reason(file) == nil)
+    }
+
     private func append(_ text: String, to file: DataFile) throws {
         #expect(try file.append(Array(text.utf8).span) == text.utf8.count)
     }

@@ -16,7 +16,8 @@ struct AppendedFile: ~Copyable {
         do throws(SystemError) {
             file = try DataFile.appending(to: path)
         } catch {
-            throw LogFailure("\(path) can't be opened", error)
+            // It names the user, if it is another one's file.
+            throw LogFailure("\(error.subject) can't be opened", error)
         }
         bytes = file.bytes
     }

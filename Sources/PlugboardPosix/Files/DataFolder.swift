@@ -134,11 +134,26 @@ public final class DataFile: Sendable {
     }
 
     /// A file outside of such a folder, or a pipe or a device: appended bytes go to its end. A new
-    /// file is for its owner only.
+    /// file is for its owner only. Throws if there is a file of another user, who could read what is
+    /// appended, or another user's link, because that user chose the file.
     public static func appending(to path: String) throws(SystemError) -> DataFile {
         let fd = PathCalls.openFile(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
         guard fd >= 0 else { throw SystemError.last("open", path) }
-        return DataFile(adopting: fd, path: path)
+        let file = DataFile(adopting: fd, path: path)
+        if let user = file.otherUser(at: path) {
+            let name = Accounts.name(of: user) ?? "\(user)"
+            let subject = "\(path) (it belongs to another user, \(name))"
+            throw SystemError(code: EPERM, operation: "append to", subject: subject)
+        }
+        return file
+    }
+
+    /// The other user to whom the file belongs, or what leads to it: a link, or a pipe with a name. A terminal may
+    /// be another user's: `sudo` keeps it.
+    private func otherUser(at path: String) -> UInt32? {
+        let link = PathCalls.linkStatus(path).flatMap { $0.st_mode & S_IFMT == S_IFCHR ? nil : $0.st_uid }
+        let file = isRegular ? PathCalls.status(raw)?.st_uid : nil
+        return [link, file].compactMap(\.self).first { $0 != Accounts.ownUser && $0 != 0 }
     }
 
     /// A file without a name, which is gone when no process has it open. Throws `SystemError`.
