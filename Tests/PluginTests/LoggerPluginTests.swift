@@ -1,5 +1,6 @@
 import Foundation
 import PlugboardClient
+import PlugboardPosix
 import TestSupport
 import Testing
 
@@ -31,6 +32,51 @@ struct LoggerPluginTests {
         let epoch = try Regex(#","epoch":"[0-9a-f]{16}"\}$"#)
         return "{" + line.replacing(time, with: "").replacing(epoch, with: "}")
     }
+
+    @Test(
+        "while the disk is full it says so and keeps trying, and then nothing is missing",
+        .enabled(if: hasFullDisk))
+    func fullDisk() async throws {
+        let shop = try await Shop()
+        try await shop.publish("old", "1")
+        let (link, real) = (shop.folder + "/log", shop.folder + "/real")
+        try FileCopy.link(at: link, to: "/dev/full")
+        let plugin = try shop.start("logger", ["--file", link])
+        try await eventually("it says so") { plugin.errors.contains("can't be written: No space left") }
+        try await eventually("its health says so, too") {
+            let health = try await shop.bus.get("logger.health", as: JSON.self)
+            return health?["state"]?.string == "degraded"
+                && health?["message"]?.string?.contains("No space left") == true
+        }
+        try await shop.publish("new", "2")
+        try await shop.emit("told", "3")
+        #expect(plugin.isRunning)
+        try FileCopy.remove(link)
+        try FileCopy.link(at: link, to: real)
+        plugin.signal(SIGHUP)
+        try await eventually("all is there") {
+            guard FileManager.default.fileExists(atPath: real) else { return false }
+            return try lines(real).contains { $0.contains(#""event":"emit""#) }
+        }
+        let keys = try lines(real).compactMap { try JSON(bytes: Array($0.utf8))["key"]?.string }
+        #expect(keys == ["old", "new", "told"])
+        try await eventually("it is well") {
+            try await shop.bus.get("logger.health", as: JSON.self)?["state"]?.string == "well"
+        }
+        #expect(try await plugin.stop() == 0)
+        #expect(plugin.errors.split(separator: "\n").count { $0.contains("can't be written") } == 1)
+    }
+
+    @Test("while the disk is full it can be ended", .enabled(if: hasFullDisk))
+    func endsWithFullDisk() async throws {
+        let shop = try await Shop()
+        for number in 0..<3_000 { try await shop.publish("many.\(number)", "1") }
+        let plugin = try shop.start("logger", ["--file", "/dev/full"])
+        try await eventually("it says so") { plugin.errors.contains("can't be written: No space left") }
+        #expect(try await plugin.stop() != nil)
+    }
+
+    private static let hasFullDisk = FileManager.default.fileExists(atPath: "/dev/full")
 
     @Test("every event is one JSON line with its time, and with --verbose one line for people")
     func events() async throws {

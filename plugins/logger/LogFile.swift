@@ -20,7 +20,11 @@ struct LogFile: ~Copyable {
     /// reach if this file can't be rotated.
     private var limit: Int
     /// Why the log isn't as it should be; nil if it is.
-    private(set) var trouble: String?
+    var trouble: String? { writeTrouble ?? moveTrouble }
+    /// Why nothing can be written now, for example because the disk is full.
+    private var writeTrouble: String?
+    /// Why the file isn't rotated, or wasn't opened again.
+    private var moveTrouble: String?
 
     /// Opens the log or begins one. It keeps `keep` files of `bytesMax` bytes beside the current
     /// one.
@@ -44,16 +48,16 @@ struct LogFile: ~Copyable {
             current = try Self.open(given)
             limit = current.isRegular ? bytesMax : Int.max
             path = FileCopy.place(behind: given)
-            trouble = nil
+            moveTrouble = nil
             Console.say("writing to \(given) again")
         } catch {
-            tell("not opened again: \(error)")
+            moveTrouble = "not opened again: \(error)"
+            warn()
         }
     }
 
-    private mutating func tell(_ trouble: String) {
-        self.trouble = trouble
-        Console.warn(trouble)
+    private func warn() {
+        if let trouble { Console.warn(trouble) }
     }
 
     /// The files in which the newest lines are, the newest first. A pipe has none.
@@ -71,11 +75,21 @@ struct LogFile: ~Copyable {
     }
 
     /// Writes a line. If the file would get too large, it rotates first. A line that is too large
-    /// by itself gets a file of its own.
+    /// by itself gets a file of its own. If it can't be written now, that is the trouble until a line can:
+    /// the disk may have room later, or somebody may move the file away.
     mutating func append(_ line: JSON) throws(LogFailure) {
         let bytes = line.bytes + [0x0A]
         if current.bytes > 0, current.bytes + bytes.count > limit { rotate() }
-        try current.append(bytes)
+        do throws(LogFailure) {
+            try current.append(bytes)
+        } catch {
+            let isNews = writeTrouble == nil
+            writeTrouble = "\(error); trying again each second"
+            if isNews { warn() }
+            throw error
+        }
+        if writeTrouble != nil { Console.say("the log is written again") }
+        writeTrouble = nil
     }
 
     /// Rotates the files. If that fails, the log goes on in its present file: too large is better
@@ -84,9 +98,10 @@ struct LogFile: ~Copyable {
         do throws(LogFailure) {
             try moveFiles()
             limit = bytesMax
-            trouble = nil
+            moveTrouble = nil
         } catch {
-            tell("no rotation: \(error)")
+            moveTrouble = "no rotation: \(error)"
+            warn()
             limit = current.bytes + min(bytesMax, 1_048_576)
         }
     }

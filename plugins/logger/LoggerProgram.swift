@@ -46,13 +46,13 @@ public enum LoggerProgram {
             for try await event in try await bus.subscribe("**", options: options) {
                 let time = WallClock.millisecondsSince1970()
                 if let (mark, since) = marks.mark(before: event) {
-                    try log.append(mark.json(since: since, before: event, time: UTCTime.text(time)))
+                    try await log.append(mark.json(since: since, before: event, time: UTCTime.text(time)))
                     if isVerbose {
                         Console.say(mark.text(since: since, before: event, time: UTCTime.timeOfDay(time)))
                     }
                 }
                 let line = LogLine(event, at: time)
-                try log.append(line.json)
+                try await log.append(line.json)
                 if isVerbose { Console.say(line.text) }
             }
         }
@@ -95,8 +95,10 @@ public enum LoggerProgram {
         knows what happened meanwhile; the current values follow.
 
         A symbolic link as PATH is followed. If another program moves the file away, such as
-        logrotate, it sends SIGHUP afterwards: the logger opens PATH again. NAME.health on the
-        bus says whether all is well.
+        logrotate, it sends SIGHUP afterwards: the logger opens PATH again. While the file can't be
+        written, for example because the disk is full, the logger tries again each second; then
+        follows what the broker has kept, and "lagged" where it could not. NAME.health on the bus
+        says whether all is well.
         """,
         options: [file, maxBytes, keep, withoutValues, verbose]
     )

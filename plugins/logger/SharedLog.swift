@@ -17,22 +17,38 @@ final class SharedLog: Sendable {
 
     var newestFiles: [String] { file.withLock { $0.newestFiles } }
 
-    func append(_ line: JSON) throws(LogFailure) {
-        try change { log throws(LogFailure) in try log.append(line) }
+    /// Writes a line. As long as that fails, it tries again each second, and the broker keeps what comes
+    /// meanwhile, or counts what it can't keep. Throws if the program is asked to end by then.
+    func append(_ line: JSON) async throws {
+        while let failure = tryToAppend(line) {
+            if Plugin.isAskedToEnd { throw failure }
+            try await Task.sleep(for: .seconds(1))
+        }
+    }
+
+    /// Returns why it failed.
+    private func tryToAppend(_ line: JSON) -> LogFailure? {
+        change { log in
+            do throws(LogFailure) {
+                try log.append(line)
+                return nil
+            } catch {
+                return error
+            }
+        }
     }
 
     func reopen() {
         change { $0.reopen() }
     }
 
-    private func change<Failure: Error>(_ body: (inout sending LogFile) throws(Failure) -> Void)
-        throws(Failure)
-    {
-        let (trouble, isNews) = try file.withLock { log throws(Failure) in
+    private func change<Outcome: Sendable>(_ body: (inout sending LogFile) -> Outcome) -> Outcome {
+        let (outcome, trouble, isNews) = file.withLock { log in
             let before = log.trouble
-            try body(&log)
-            return (log.trouble, log.trouble != before)
+            let outcome = body(&log)
+            return (outcome, log.trouble, log.trouble != before)
         }
         if isNews { tell(trouble) }
+        return outcome
     }
 }
