@@ -55,6 +55,29 @@ struct DashboardCommandTests {
         #expect(FileStatus(path: file).kind == .missing)
     }
 
+    @Test("if somebody has stopped up's plugin, it says so, and how to start it")
+    func stopped() throws {
+        try folder.write(
+            "plugins/dashboard/plugin.json",
+            InputFile.contents(path: Self.source + "/plugin.json", limit: 65_536)
+        )
+        let up = try Run(["up", "--plugins", "plugins", "--memory", "--socket", folder.socket], in: folder)
+        try eventually("up greets") { up.messages.contains("Plugboard is up") }
+        _ = try plugboard("dashboard", in: folder)
+        #expect(try plugboard("plugins", "stop", "dashboard", in: folder).end == .exited(0))
+        let refused = try plugboard("dashboard", "--socket", folder.socket, in: folder)
+        #expect(refused.end == .exited(1) && refused.output.isEmpty)
+        #expect(refused.messages.hasPrefix("plugboard dashboard: the plugin dashboard is stopped\n"))
+        let hint = try #require(
+            refused.messages.split(separator: "\n").last { $0.contains("plugins start dashboard") }
+        )
+        #expect(hint.hasSuffix(" plugins start dashboard --socket \(folder.socket)"), "\(refused.messages)")
+        #expect(try plugboard("plugins", "start", "dashboard", in: folder).end == .exited(0))
+        _ = try parts(try plugboard("dashboard", in: folder).output)
+        up.signal(SIGINT)
+        _ = try up.finished()
+    }
+
     @Test("without up it becomes the plugin, until it is stopped")
     func alone() throws {
         let broker = try startBroker(in: folder, "--memory")

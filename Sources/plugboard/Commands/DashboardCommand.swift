@@ -17,7 +17,9 @@ extension Command {
         details: """
             Prints the address of a page that shows the bus as it changes, and opens it if this is a \
             terminal of a desktop. The page is served by the plugin dashboard, at 127.0.0.1 only. If the \
-            plugin isn't running, up starts it. Without up, this command becomes the plugin, until Ctrl-C.
+            plugin isn't running, up starts it, unless somebody has stopped it or it crashed too often: then \
+            the status is 1. Where up has no such plugin, or without up, this command becomes the plugin, \
+            until Ctrl-C.
 
             The address ends with a secret: whoever has it can read what is on the bus. The secret is a new \
             one each time the plugin starts. The plugin's own --help has its further options, such as \
@@ -37,12 +39,26 @@ extension Command {
         let isShown = !invocation.has(.noBrowser) && console.output.isTerminal
         let opener = isShown ? PageOpener.program() : nil
         guard let address = try DashboardPage.address(connection) else {
+            // Only up's own plugin may have that name.
+            if let plugin = try connection.plugins()?.first(where: { $0["name"]?.string == dashboardProgram })
+            {
+                throw notServing(plugin, connection)
+            }
             throw becomePlugin(connection, invocation, opener)
         }
         try console.output.line(address)
         guard let opener else { return }
         let page = DashboardPage.signpost(of: connection)
         throw CommandError(.refused, "\(ProgramImage.replace(by: opener, arguments: [page]))")
+    }
+
+    private static func notServing(_ plugin: JSONObject, _ connection: BrokerConnection) -> CommandError {
+        let words = "plugins start \(dashboardProgram)\(CommandOption.socketWords(connection.path))"
+        return CommandError(
+            .refused,
+            "the plugin \(dashboardProgram) is \(plugin["state"]?.string ?? "not there")",
+            hints: ["start it: \(Program.spelling) \(words)"]
+        )
     }
 
     /// Returns only if that failed.
