@@ -34,6 +34,13 @@ final class ManyKeysTests: BrokerSuite {
         #expect(try Run(["get"] + words, in: folder).finished().lines.count == 130)
     }
 
+    @Test("keys --long has its titles once, however many keys there are")
+    func titles() throws {
+        try fill(2_500)
+        let lines = try run("keys", "--long").lines
+        #expect(lines.count == 2_501 && lines.filter { $0.hasPrefix("KEY ") } == [lines[0]])
+    }
+
     @Test("delete takes patterns, in batches, and each batch is one revision")
     func deletes() throws {
         try fill(1_025)

@@ -21,17 +21,20 @@ extension Command {
     private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         let pattern = invocation.argument(0) ?? "**"
         _ = try ObjectWriter(op: "keys").adding("key", string: pattern).checked()
+        var isTitled = false
         try KeyPages.forEach(of: pattern, from: try BrokerConnection.open(invocation)) {
             if invocation.has(.long), !invocation.has(.json) {
-                try printLong($0.compactMap(\.object), console.output)
+                try printLong($0.compactMap(\.object), &isTitled, console.output)
             } else {
                 try print($0, asJSON: invocation.has(.json), console)
             }
         }
     }
 
-    /// A table for each page, so that any number of keys can be shown.
-    private static func printLong(_ keys: [JSONObject], _ output: OutputStream) throws {
+    /// A table for each page, so that any number of keys can be shown. Only the first one has titles.
+    private static func printLong(
+        _ keys: [JSONObject], _ isTitled: inout Bool, _ output: OutputStream
+    ) throws {
         let columns: [TextTable.Column] = [
             .init(title: "KEY"), .init(title: "REVISION", atEnd: true), .init(title: "WRITER"),
             .init(title: "ENDS"),
@@ -44,7 +47,9 @@ extension Command {
         }
         guard !rows.isEmpty else { return }
         let table = TextTable(columns: columns, rows: rows)
-        for line in table.lines(width: 10_000, paint: output.paint) { try output.line(line) }
+        let lines = table.lines(width: 10_000, paint: output.paint)
+        for line in lines.dropFirst(isTitled ? 1 : 0) { try output.line(line) }
+        isTitled = true
     }
 
     private static func print(_ keys: [JSONValue], asJSON: Bool, _ console: CommandConsole) throws {
