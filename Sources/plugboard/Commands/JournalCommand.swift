@@ -15,8 +15,8 @@ extension Command {
         ],
         options: [.json, .state, .socket],
         details: """
-            check reads the whole journal and says whether it is complete and undamaged; if not, the \
-            status is 1. show prints each record: when it was made (UTC), its revision, what was written \
+            check reads the whole journal and says whether it is complete and undamaged; if not, or if there \
+            is none, the status is 1. show prints each record: when it was made (UTC), its revision, what was written \
             and by whom, and what ends it by itself, and when. --json prints the lines as they are stored. If something is damaged, repair makes \
             a journal of all lines that it can still read, and keeps the old files under names that begin \
             with damaged-. It names what it leaves out, also whole files: those that it can't open, and those of \
@@ -70,15 +70,20 @@ extension Command {
             )
         }
         guard FileStatus(path: folder).kind == .folder else {
-            throw CommandError(.refused, "there is no journal in \(folder)")
+            throw noJournal(in: folder)
         }
         return folder
+    }
+
+    /// A broker begins its journal when it starts, so a folder without records is none.
+    fileprivate static func noJournal(in folder: String) -> CommandError {
+        CommandError(.refused, "there is no journal in \(folder)")
     }
 
     private static func beginEpoch(_ path: String, _ console: CommandConsole) throws {
         let folder = try JournalFolder(path: path)
         let found = try Journal.check(folder.store, boot: SystemBoot.identity()) { _, _ in }
-        guard found.epoch != nil else { return try console.output.line("nothing was written yet") }
+        guard found.epoch != nil else { throw noJournal(in: path) }
         try Journal.removeMarks(folder.store)
         try console.output.line("the next broker begins a new epoch, after revision \(found.revision)")
     }
@@ -114,7 +119,7 @@ private struct JournalCheck {
             let key = Array(record.key.bytes(of: line))
             if record.kind == .update { keys.insert(key) } else { keys.remove(key) }
         }
-        guard let epoch = found.epoch else { return try console.output.line("nothing was written yet") }
+        guard let epoch = found.epoch else { throw Command.noJournal(in: folder) }
         try console.output.line("whole: \(keys.count) keys up to revision \(found.revision), epoch \(epoch)")
         if let torn = found.torn {
             try console.output.line(
@@ -142,10 +147,13 @@ private struct JournalListing {
     }
 
     func run(_ folder: String) throws {
+        var isThere = false
         try Journal.forEachLine(try DataFolder(path: folder)) { record, line, place in
+            isThere = true
             guard let record else { return console.say("unreadable: \(place)") }
             try show(line, record, place)
         }
+        if !isThere { throw Command.noJournal(in: folder) }
     }
 
     private func show(_ line: Span<UInt8>, _ record: RecordLine, _ place: JournalPlace) throws {
