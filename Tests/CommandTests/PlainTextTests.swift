@@ -90,7 +90,7 @@ final class PlainTextTests: BrokerSuite {
             (["subscribe", "a", "--format", "{key}", "--diff"], "--diff doesn't go with --format"),
             (["subscribe", "a", "--format", "{kye}"], "did you mean \"key\"?"),
             (["subscribe", "a", "--format", "{wavelength}"], "{{ is a brace"),
-            (["subscribe", "a", "--format", "{key"], "--format has {key}"),
+            (["subscribe", "a", "--format", "{key} {value"], "--format has a { without }: {value"),
             (
                 ["subscribe", "a", "--format", "{key}", "--exec", "--", "x"],
                 "--format doesn't go with --exec"

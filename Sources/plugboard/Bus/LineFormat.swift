@@ -38,7 +38,10 @@ struct LineFormat {
                 continue
             }
             let word = String(rest.prefix { $0 != "}" })
-            guard let name = Name(rawValue: word), word.count < rest.count else {
+            guard word.count < rest.count else {
+                throw .usage("--format has a { without }: {\(word)", hint: "{{ is a brace")
+            }
+            guard let name = Name(rawValue: word) else {
                 let names = Name.allCases.map(\.rawValue)
                 let hint = Suggestion.hint(for: word, among: names)
                 let known = names.map { "{\($0)}" }.joined(separator: ", ")
