@@ -77,6 +77,8 @@ struct ManTests {
     @Test("no text is taken for a request of roff")
     func escapes() {
         #expect(ManualPage.escaped(#"a\b -x 'q'"#) == #"a\eb \-x \(aqq\(aq"#)
+        // roff reads bytes: other characters have names.
+        for page in Self.pages { #expect(page.utf8.allSatisfy { $0 < 0x80 }, "\(page.prefix(40))") }
         let known = Set(["TH", "SH", "SS", "TP", "B", "I", "BR", "PP", "nf", "fi", "br"])
         for line in Self.pages.joined(separator: "\n").split(separator: "\n") where line.hasPrefix(".") {
             #expect(known.contains(String(line.dropFirst().prefix { $0.isLetter })), "\(line)")

@@ -138,6 +138,9 @@ enum ManualPage {
             case "~": result += "\\(ti"
             case "…": result += "..."
             case "→": result += "\\(->"
+            case "←": result += "\\(<-"
+            case "↑": result += "\\(ua"
+            case "↓": result += "\\(da"
             case "µ": result += "\\(mc"
             default: result.append(character)
             }
