@@ -64,8 +64,21 @@ final class OtherBytesTests: FolderSuite {
         try eventually("the broker listens") { broker.output == "ready\n" }
         #expect(try run("publish", "a", "1", environment: ["PLUGBOARD_SOCKET": socket]).end == .exited(0))
         #expect(try run("get", "a", "--socket", socket).output == "1\n")
+        let status = try run("status", "--socket", socket)
+        #expect(status.lines[1] == "  socket   \(folder.path)/caf\\xe9/bus")
+        #expect(status.lines[3].hasPrefix("  journal  \(folder.path)/caf\\xe9/.local/state/"))
+        let json = try JSONObject(
+            parsing: Array(run("status", "--json", "--socket", socket).output.utf8)[...])
+        #expect(json["socket"]?.string == "\(folder.path)/caf\\xe9/bus")
+        #expect(json["journal"]?.string?.hasPrefix("\(folder.path)/caf\\xe9/.local/state/") == true)
+        #expect(try run("top", "--once", "--socket", socket).lines[0].hasSuffix("/caf\\xe9/bus"))
         broker.signal(SIGTERM)
         _ = try broker.finished()
+        let up = try Run(["up", "--memory", "--socket", socket], in: folder)
+        try eventually("up greets") { up.messages.contains("stop     Ctrl-C") }
+        #expect(up.messages.contains("  socket   \(folder.path)/caf\\xe9/bus\n"))
+        up.signal(SIGTERM)
+        _ = try up.finished()
         #expect(try Folder.names(in: "\(home)/.local/state/plugboard").count == 1)
         #expect(try folder.names().filter { $0.hasPrefix("caf") } == [Self.name])
         let absent = try run("get", "a", "--socket", socket)

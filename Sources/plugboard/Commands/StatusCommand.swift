@@ -1,5 +1,6 @@
 // `status`, `clients` and `services`: how the bus is, who is on it, and who answers which calls.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension Command {
@@ -103,11 +104,13 @@ extension Command {
     private static func json(_ text: StatusText) -> [UInt8] {
         let report = text.report
         let journal = report.process.flatMap { OpenJournal(pid: $0) }
-        return ObjectWriter().adding("socket", string: report.path)
+        return ObjectWriter().adding("socket", string: SystemText.shown(report.path))
             .adding("version", string: report.greeting?["version"]?.string)
             .adding("pid", report.figure("pid")).adding("uptime", report.figure("uptime"))
             .adding("memory", report.figure("memory"))
-            .adding("journal", string: journal?.folder).adding("journal_bytes", journal?.bytes)
+            .adding("journal", string: (journal?.folder).map(SystemText.shown)).adding(
+                "journal_bytes", journal?.bytes
+            )
             .adding("revision", report.figure("revision")).adding("keys", report.figure("keys"))
             .adding("clients", UInt64(report.clients.count))
             .adding("plugins", report.plugins.map { UInt64($0.count) })

@@ -18,7 +18,7 @@ struct StatusText {
         let title = paint.bold(
             "\(Program.name) \(version) (protocol \(report.greeting?["protocol"]?.text ?? "?"))"
         )
-        return [title] + rows.map { Self.row($0.0, Printable.text($0.1)) } + wrong
+        return [title] + rows.map { Self.row($0.0, CommandConsole.shown($0.1)) } + wrong
     }
 
     /// What is wrong, a line each; empty if nothing is.

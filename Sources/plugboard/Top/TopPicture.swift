@@ -87,7 +87,7 @@ struct TopPicture {
     }
 
     private func title(_ width: Int) -> String {
-        let text = DisplayWidth.shortened(Printable.text(state.title), width)
+        let text = DisplayWidth.shortened(CommandConsole.shown(state.title), width)
         return paint.bold(text)
     }
 

@@ -86,7 +86,7 @@ final class UpView {
         messages.text(
             """
             \(paint.bold("Plugboard is up.")) \(Printable.text(plugins))
-              socket   \(Printable.text(socket))
+              socket   \(CommandConsole.shown(socket))
               attach   \(paint.cyan(Printable.text(HelpText.handLine(path: socket))))   then type: help
               watch    \(paint.cyan(Printable.text("\(Program.spelling) subscribe '**'" + CommandOption.socketWords(socket))))\(page)
               stop     Ctrl-C
