@@ -55,6 +55,43 @@
             #expect(try plugboard("get", "a", in: shop.folder).output == "1\n")
         }
 
+        @Test(
+            "those that ask for the end come through although nobody reads what a command prints",
+            arguments: [["record", "**"], ["ping", "--interval", "0.0001"]],
+            [SIGTERM, SIGINT]
+        )
+        func unread(words: [String], number: Int32) throws {
+            let broker = try startBroker(in: shop.folder, "--memory")
+            let command = try TestProgram(
+                Products.plugboard,
+                words,
+                environment: ["PLUGBOARD_SOCKET": shop.folder.socket],
+                output: .pipe
+            )
+            try eventually("it is a client") { try client(of: command) != nil }
+            // More than a pipe and both sockets take.
+            let text = String(repeating: "x", count: 1_000)
+            let lines = (0..<3_000).map { "{\"key\":\"k.\($0)\",\"value\":\"\(text)\"}\n" }
+            let file = try shop.folder.write("many", lines.joined())
+            #expect(try plugboard("publish", "--from", file, in: shop.folder).end == .exited(0))
+            try eventually("it waits for its reader") {
+                let before = try client(of: command)
+                usleep(200_000)
+                return try before != nil && before == client(of: command)
+            }
+            command.signal(number)
+            try eventually("it has ended") { !command.isRunning }
+            #expect(command.status == 0)
+            _ = broker
+        }
+
+        /// What the broker says of a command.
+        private func client(of command: TestProgram) throws -> String? {
+            try plugboard("clients", "--json", in: shop.folder).lines.first {
+                $0.contains("\"pid\":\(command.pid),")
+            }
+        }
+
         /// Starts a program that may write files of at most so many bytes.
         private func limited(to bytes: Int, _ words: [String]) throws -> Run {
             let script = "ulimit -f \(bytes / 512); exec \"$@\""

@@ -9,6 +9,8 @@ import Synchronization
 
 /// The writing end that handlers use; -1 until signals are caught.
 private let handlerPipe = Atomic<Int32>(-1)
+/// Whether a caught signal asked for the end.
+private let wasAskedToEnd = Atomic<Bool>(false)
 
 /// Caught signals, to be polled for. Used by one thread.
 public final class Signals: Sendable {
@@ -87,6 +89,12 @@ public final class Signals: Sendable {
     /// fails, and when its processor time is nearly used up (`ulimit -S -t`).
     public static let ending = [SIGINT, SIGTERM, SIGQUIT, SIGXCPU] + powerSignals
 
+    /// Whether this process catches signals, which then don't end it.
+    static var areCaught: Bool { handlerPipe.load(ordering: .sequentiallyConsistent) >= 0 }
+
+    /// Whether SIGINT or SIGTERM has come, also if nobody has taken it yet.
+    static var haveAskedToEnd: Bool { wasAskedToEnd.load(ordering: .sequentiallyConsistent) }
+
     /// Ignores all signals that would end the process although they ask nothing of a service, such
     /// as a SIGUSR1 that was meant for another program. Signals of a fault in the process itself
     /// keep their effect. Call it before signals are caught.
@@ -119,6 +127,9 @@ public final class Signals: Sendable {
     private static func handle(_ number: Int32) {
         let previous = signal(number) { number in
             let saved = errno
+            if number == SIGINT || number == SIGTERM {
+                wasAskedToEnd.store(true, ordering: .sequentiallyConsistent)
+            }
             let byte = UInt8(truncatingIfNeeded: number)
             ByteCalls.writeByte(handlerPipe.load(ordering: .sequentiallyConsistent), byte)
             errno = saved

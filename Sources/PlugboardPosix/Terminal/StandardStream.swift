@@ -35,10 +35,16 @@ public struct StandardStream: Sendable {
         windowSize.flatMap { $0.ws_col > 0 ? Int($0.ws_col) : nil }
     }
 
-    /// Writes everything, waiting where it must.
+    /// Writes everything, waiting where it must. If this process has caught a signal that asks for the end, a
+    /// reader that takes nothing for a second is as good as gone.
     public func write(_ bytes: [UInt8]) -> Written {
         var rest = bytes[...]
-        return write(&rest, milliseconds: nil) ?? .all
+        // Without a handler, such a signal ends the process in the middle of a write.
+        guard Signals.areCaught else { return write(&rest, milliseconds: nil) ?? .all }
+        while true {
+            if let written = write(&rest, milliseconds: 1_000) { return written }
+            if Signals.haveAskedToEnd { return .readerGone }
+        }
     }
 
     /// The same; throws `ReaderGone` if nobody reads any more, or the system's reason.
@@ -65,7 +71,7 @@ public struct StandardStream: Sendable {
     /// Without a time, it waits where it must.
     private func write(_ rest: inout ArraySlice<UInt8>, milliseconds: Int32?) -> Written? {
         // A terminal or a pipe that is ready takes this much without waiting.
-        let piece = milliseconds == nil ? rest.count : 256
+        let piece = milliseconds == nil ? rest.count : isTerminal ? 256 : Int(PIPE_BUF)
         while !rest.isEmpty {
             if let milliseconds, !isWritable(milliseconds) { return nil }
             let part = rest.prefix(piece)
