@@ -101,6 +101,7 @@ final class MetricsTests: BrokerSuite {
         try eventually("it says so") { writer.messages.contains("looking again every 0.1 s") }
         let next = try startBroker(in: folder)
         try eventually("it is up") { folder.text("bus.prom").contains("plugboard_up 1\n") }
+        try eventually("it says so") { writer.messages.hasSuffix("the figures are there again\n") }
         writer.signal(SIGTERM)
         #expect(try writer.finished().end == .exited(0))
         #expect(try folder.names().filter { $0.contains(".new-") } == [])

@@ -69,7 +69,7 @@ extension Command {
             var text: String?
             do {
                 text = try look(invocation)
-                if problem != nil { console.say("the broker is back") }
+                if problem != nil { console.say("the figures are there again") }
                 problem = nil
             } catch let error as CommandError {
                 if error.status == .unavailable { text = MetricsText.down }
