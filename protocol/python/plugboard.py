@@ -2588,9 +2588,11 @@ class Bus:
     # The rest
 
     async def hello(self, name: str, *, timeout: Optional[float] = None) -> None:
-        """Names this client, now and on later connections."""
+        """Names this client, now and on later connections. What it has told of its health moves along."""
         await self._request("hello", self._present_name(name), timeout)
         self._name = name
+        if self._health in self._announced:
+            await self._tell_health(self._health.write.value, timeout)
 
     def _present_name(self, name: str) -> _Members:
         """The name, with the grace if this broker knows that."""
@@ -2624,11 +2626,7 @@ class Bus:
         each new one. The same once more sends nothing, and `since` changes only with the state."""
         if state not in _HEALTH_STATES:
             raise ValueError(f"a program is one of {', '.join(_HEALTH_STATES)}, not {state!r}")
-        name = (self._greeting and self._greeting.name) or self._name
-        if not name:
-            raise ValueError("a program without a name has no health")
-        key = _token(name) + ".health"
-        before = self._health.write.value if self._health and self._health.write.key == key else {}
+        before = self._health.write.value if self._health else {}
         value: Dict[str, Any] = {"state": state, "since": before.get("since")}
         if before.get("state") != state:
             now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
@@ -2637,14 +2635,23 @@ class Bus:
             value["message"] = message.encode()[:_HEALTH_MESSAGE_MAX].decode(errors="ignore")
         if counts:
             value["counts"] = dict(counts)
-        if value == before:
+        await self._tell_health(value, timeout)
+
+    async def _tell_health(self, value: Dict[str, Any], timeout: Optional[float]) -> None:
+        """Publishes it under the present name, and deletes what is there under an earlier one."""
+        name = (self._greeting and self._greeting.name) or self._name
+        if not name:
+            raise ValueError("a program without a name has no health")
+        write = Write("publish", _token(name) + ".health", value, cause=None, while_connected=True)
+        if self._health and self._health.write == write:
             return
-        write = Write("publish", key, value, cause=None, while_connected=True)
         announced = _Announced(write, await self.write(write, timeout=timeout))
-        if self._health in self._announced:
-            self._announced.remove(self._health)
-        self._health = announced
+        before, self._health = self._health, announced
         self._announced.append(announced)
+        if before and before.write.key != write.key:
+            await self._withdraw(before)
+        elif before in self._announced:
+            self._announced.remove(before)
 
     async def sync(self, *, timeout: Optional[float] = None) -> int:
         """Waits for everything that earlier requests caused for this client. Returns the revision.

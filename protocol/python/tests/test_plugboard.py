@@ -255,9 +255,16 @@ class OperationTests(BrokerTestCase):
         )
         with self.assertRaises(ValueError):
             await clerk.health("fine")
-        await clerk.goodbye()
+        await clerk.hello("till 4")
+        self.assertEqual((await self.till.get("till%204.health")), second)
         with self.assertRaises(plugboard.NotFound):
             await self.till.get(key)
+        await clerk.hello("till 5")
+        await clerk.health("down")
+        keys = [entry.key for entry in await self.till.keys("*.health")]
+        self.assertEqual(keys, ["till%205.health"])
+        await clerk.goodbye()
+        self.assertEqual(await self.till.keys("*.health"), [])
         nameless = await self.bus()
         with self.assertRaises(ValueError):
             await nameless.health("well")
