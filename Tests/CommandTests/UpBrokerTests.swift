@@ -1,4 +1,5 @@
 import PlugboardPosix
+import PlugboardWire
 import TestSupport
 import Testing
 
@@ -48,6 +49,29 @@ final class UpBrokerTests: ShopSuite {
         #expect(try up.finished().end == .exited(0))
         try shop.expectGone(pids)
         #expect(!shop.folder.exists("s"))
+    }
+
+    @Test("up that loses its connection makes another one at once, so its calls find somebody again")
+    func connectsAtOnce() throws {
+        try shop.add("one", "exec sleep 1000")
+        let up = try shop.up("--memory")
+        let person = try BrokerConnection(path: shop.folder.socket)
+        try person.expectGreeting()
+        // However slow this machine is now and then, the fastest time says whether up waits.
+        var fastest = UInt64.max
+        for _ in 0..<10 {
+            try eventually("up is there, and for longer than it would wait") {
+                usleep(100_000)
+                return try person.plugins() != nil
+            }
+            let own = try #require(person.clients().first { $0["name"]?.string == "up" }?["client"]?.integer)
+            _ = try person.accepted(ObjectWriter(op: "disconnect").adding("client", own))
+            let start = MonotonicClock.nanoseconds()
+            try eventually("up is there again") { try person.plugins() != nil }
+            fastest = min(fastest, MonotonicClock.nanoseconds() - start)
+        }
+        #expect(fastest < 50_000_000)
+        _ = up
     }
 
     @Test("a broker that finds a mistake in the command line ends up with its status, 64; otherwise it is 1")

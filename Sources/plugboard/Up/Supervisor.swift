@@ -35,6 +35,8 @@ final class Supervisor {
     private var deskInterest: Interest?
     /// When to try to connect again.
     private var deskDueNanoseconds: UInt64?
+    /// When it last tried.
+    private var deskTriedNanoseconds: UInt64 = 0
     /// The children whose output is polled, by the descriptor.
     private var watched: [UInt64: SupervisedProcess] = [:]
     /// Whether the broker's present process serves.
@@ -234,17 +236,18 @@ final class Supervisor {
         deskInterest = desk.interest
     }
 
-    /// Connects again if the connection is lost although the broker runs.
+    /// Connects again if the connection is lost although the broker runs: a pause after the last attempt, so at
+    /// once if the connection has lasted. Until then, calls of the plugins' keys find nobody.
     private func loseDesk(_ desk: SupervisorClient) {
         if deskInterest != nil { poller.remove(desk.fd) }
         deskInterest = nil
         guard deskDueNanoseconds == nil else { return }
-        deskDueNanoseconds = clock.nanoseconds(afterSeconds: desk.nextPauseSeconds())
+        deskDueNanoseconds = deskTriedNanoseconds + UInt64(desk.nextPauseSeconds() * 1e9)
     }
 
     private func connectDeskAgain(_ now: UInt64) {
         guard let desk, let due = deskDueNanoseconds, due <= now else { return }
-        deskDueNanoseconds = nil
+        (deskDueNanoseconds, deskTriedNanoseconds) = (nil, now)
         guard desk.connectAgain() else { return loseDesk(desk) }
         for plugin in plugins { desk.tell(plugin) }
     }
