@@ -1,4 +1,6 @@
 import PlugboardPosix
+import PlugboardWire
+import Synchronization
 import TestSupport
 import Testing
 
@@ -32,6 +34,35 @@ final class ManyKeysTests: BrokerSuite {
         try fill(130)
         let words = (0..<130).map { "k.\($0)" }
         #expect(try Run(["get"] + words, in: folder).finished().lines.count == 130)
+    }
+
+    @Test("get has all values at one revision, also of more words than a subscription has patterns")
+    func oneRevision() throws {
+        let words = (0..<150).map { "k.\($0)" }
+        let isOver = Atomic(false)
+        let path = folder.socket
+        try Background.start {
+            defer { isOver.store(true, ordering: .sequentiallyConsistent) }
+            guard let writer = try? BrokerConnection(path: path) else { return }
+            // Each batch writes all keys.
+            for number in 1... where !isOver.load(ordering: .sequentiallyConsistent) {
+                let writes = words.map {
+                    ObjectWriter(op: "publish").adding("key", string: $0).adding("value", number).bytes
+                }
+                let batch = ObjectWriter(op: "batch").adding("writes", json: ObjectWriter.array(writes))
+                guard (try? writer.request(batch)) != nil else { return }
+            }
+        }
+        try eventually("they are written") { try run("get", "k.0").end == .exited(0) }
+        for _ in 0..<5 {
+            let lines = try Run(["get"] + words, in: folder).finished().lines
+            let revisions = try lines.map {
+                try JSONObject(parsing: Array($0.utf8)[...])["revision"]?.integer
+            }
+            #expect(lines.count == words.count && Set(revisions).count == 1, "\(Set(revisions))")
+        }
+        let hasEnded = isOver.exchange(true, ordering: .sequentiallyConsistent)
+        #expect(!hasEnded)
     }
 
     @Test("keys --long has its titles once, however many keys there are")

@@ -45,6 +45,8 @@ struct Snapshot {
     private(set) var lines: [String: BrokerLine] = [:]
 
     private var bar: ProgressBar
+    /// The highest revision of an event.
+    private var newest: UInt64 = 0
 
     /// Asks for at most `Limits.patternsMax` words at a time, and with `isTimed` for the time of each value.
     init(
@@ -55,25 +57,35 @@ struct Snapshot {
     ) throws {
         bar = ProgressBar(total: nil, counting: "keys", on: console.messages)
         defer { bar.clear() }
-        var rest = words[...]
-        while !rest.isEmpty {
-            let part = Array(rest.prefix(Limits.patternsMax))
-            rest = rest.dropFirst(part.count)
-            try add(part, connection, isTimed: isTimed)
+        for first in stride(from: 0, to: words.count, by: Limits.patternsMax) {
+            let part = Array(words[first...].prefix(Limits.patternsMax))
+            let request = try ObjectWriter(op: "subscribe").adding("keys", strings: part).checked()
+            try connection.send(request.timed(isTimed, connection).adding("id", 1).line)
+            _ = try take(from: connection, until: .event("synced"))
         }
+        guard words.count > Limits.patternsMax else { return }
+        // While the last words came, the keys of the first ones changed further. All are as they were at one
+        // revision when the broker has told everything up to it and, to a reader that is behind, nothing newer.
+        var revision: UInt64
+        repeat {
+            try connection.send(ObjectWriter(op: "sync").adding("id", 1).line)
+            revision = try take(from: connection, until: .ok("sync"))["revision"]?.integer ?? .max
+        } while newest > revision
     }
 
-    private mutating func add(_ words: [String], _ connection: BrokerConnection, isTimed: Bool) throws {
-        let request = try ObjectWriter(op: "subscribe").adding("keys", strings: words).checked()
-        let sub = try connection.accepted(request.timed(isTimed, connection))["sub"]
+    /// Takes lines until that one comes.
+    private mutating func take(from connection: BrokerConnection, until end: BrokerLine.Kind) throws
+        -> BrokerLine
+    {
         while true {
             let line = try connection.nextLine()
-            guard case .event(let event) = line.kind else { continue }
-            if event == "synced" { break }
+            if let refusal = line.refusal { throw refusal }
+            if line.kind == end { return line }
             guard let key = line["key"]?.string else { continue }
-            if event == "update" { lines[key] = line } else if event == "delete" { lines[key] = nil }
+            if line.kind == .event("update") { lines[key] = line }
+            if line.kind == .event("delete") { lines[key] = nil }
+            newest = max(newest, line["revision"]?.integer ?? 0)
             bar.update(done: lines.count, count: lines.count)
         }
-        _ = try connection.accepted(ObjectWriter(op: "unsubscribe").adding("sub", json: sub?.bytes))
     }
 }
