@@ -210,6 +210,21 @@ struct SuccessionTests {
         #expect(try broker.finished().end == .exited(0))
     }
 
+    @Test("a broker that is ended while a new program is tried doesn't wait for that")
+    func endedMeanwhile() throws {
+        let program = try Products.copyPlugboard(to: folder, "plugboard")
+        let broker = try Run(program: program, ["broker", "--socket", folder.socket], in: folder)
+        try eventually("the broker listens") { broker.messages.contains("listening on ") }
+        try SystemCalls.rename(folder.script("other", "echo $$ > tried; exec sleep 1000"), to: program)
+        broker.signal(SIGUSR2)
+        try eventually("it is tried") { folder.text("tried").hasSuffix("\n") }
+        broker.signal(SIGTERM)
+        #expect(try broker.finished().end == .exited(0))
+        #expect(broker.messages.contains("\(program) was still tried when the broker was ended\n"))
+        let tried = try #require(Int32(folder.text("tried").dropLast()))
+        try eventually("it is gone") { !Processes.isAlive(tried) }
+    }
+
     @Test("a policy with which the next broker couldn't start is noticed before, and changes nothing")
     func wrongPolicy() throws {
         try folder.write("p.json", #"{"rules":[{"allow":{"everything":["**","$broker.**"]}}]}"#)

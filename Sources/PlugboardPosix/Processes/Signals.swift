@@ -93,7 +93,7 @@ public final class Signals: Sendable {
     static var areCaught: Bool { handlerPipe.load(ordering: .sequentiallyConsistent) >= 0 }
 
     /// Whether SIGINT or SIGTERM has come, also if nobody has taken it yet.
-    static var haveAskedToEnd: Bool { wasAskedToEnd.load(ordering: .sequentiallyConsistent) }
+    public static var haveAskedToEnd: Bool { wasAskedToEnd.load(ordering: .sequentiallyConsistent) }
 
     /// Ignores all signals that would end the process although they ask nothing of a service, such
     /// as a SIGUSR1 that was meant for another program. Signals of a fault in the process itself
