@@ -60,7 +60,7 @@ struct OptionsTests {
             ("--only=", "--only is empty; it was \"\""),
             ("--runs=0", "--runs is a whole number from 1 to 1000; it was \"0\""),
             ("--batch=10001", "--batch is a whole number from 1 to 10000; it was \"10001\""),
-            ("--seconds=-1", "--seconds is a number of seconds, such as 2.5; it was \"-1\""),
+            ("--seconds=-1", "--seconds is a number of seconds up to 31536000, such as 2.5; it was \"-1\""),
             ("--json --json", "--json stands twice"),
         ]
     )

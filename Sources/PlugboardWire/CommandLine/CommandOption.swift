@@ -96,14 +96,18 @@ public struct CommandOption: Sendable {
         case .number(let bounds):
             Self.isNumber(text) && Double(text).map(bounds.contains) == true
                 ? nil : "is a number from \(bounds.lowerBound) to \(bounds.upperBound)"
-        case .seconds: Self.seconds(text) == nil ? "is a number of seconds, such as 2.5" : nil
+        case .seconds:
+            Self.seconds(text) == nil ? "is a number of seconds up to \(Self.secondsMax), such as 2.5" : nil
         case .choice(let words): words.contains(text) ? nil : "is one of: \(words.joined(separator: ", "))"
         }
     }
 
+    /// A year.
+    private static let secondsMax = 31_536_000
+
     /// A number of seconds: digits, perhaps with a fraction, at most a year. Nil for any other text.
     public static func seconds(_ text: String) -> Double? {
-        guard isNumber(text), text.first != "-", let value = Double(text), value <= 31_536_000 else {
+        guard isNumber(text), text.first != "-", let value = Double(text), value <= Double(secondsMax) else {
             return nil
         }
         return value
