@@ -109,11 +109,6 @@ public enum PipeCalls {
         _ = wait(for: .read, of: fd, milliseconds: -1)
     }
 
-    /// Waits until something can be written, or the reader is gone.
-    public static func waitWritable(_ fd: Int32) {
-        _ = wait(for: .write, of: fd, milliseconds: -1)
-    }
-
     /// Waits so long for this, or for ever if that is negative: positive if it came, 0 if it didn't,
     /// -1 and `errno` if a signal interrupted it.
     public static func wait(for interest: Interest, of fd: Int32, milliseconds: Int32) -> Int32 {

@@ -89,9 +89,6 @@ public final class Signals: Sendable {
     /// fails, and when its processor time is nearly used up (`ulimit -S -t`).
     public static let ending = [SIGINT, SIGTERM, SIGQUIT, SIGXCPU] + powerSignals
 
-    /// Whether this process catches signals, which then don't end it.
-    static var areCaught: Bool { handlerPipe.load(ordering: .sequentiallyConsistent) >= 0 }
-
     /// Whether SIGINT or SIGTERM has come, also if nobody has taken it yet.
     public static var haveAskedToEnd: Bool { wasAskedToEnd.load(ordering: .sequentiallyConsistent) }
 

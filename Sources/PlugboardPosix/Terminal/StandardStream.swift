@@ -39,11 +39,11 @@ public struct StandardStream: Sendable {
     /// reader that takes nothing for a second is as good as gone.
     public func write(_ bytes: [UInt8]) -> Written {
         var rest = bytes[...]
-        // Without a handler, such a signal ends the process in the middle of a write.
-        guard Signals.areCaught else { return write(&rest, milliseconds: nil) ?? .all }
         while true {
+            // Before the wait, which the first signal interrupts.
+            let isEnding = Signals.haveAskedToEnd
             if let written = write(&rest, milliseconds: 1_000) { return written }
-            if Signals.haveAskedToEnd { return .readerGone }
+            if isEnding { return .readerGone }
         }
     }
 
@@ -68,18 +68,15 @@ public struct StandardStream: Sendable {
         write(&rest, milliseconds: 0)
     }
 
-    /// Without a time, it waits where it must.
-    private func write(_ rest: inout ArraySlice<UInt8>, milliseconds: Int32?) -> Written? {
-        // A terminal or a pipe that is ready takes this much without waiting.
-        let piece = milliseconds == nil ? rest.count : isTerminal ? 256 : Int(PIPE_BUF)
+    private func write(_ rest: inout ArraySlice<UInt8>, milliseconds: Int32) -> Written? {
+        // A terminal or a pipe that is ready takes this much without waiting, and a file everything.
+        let piece = isTerminal ? 256 : FileStatus(fd: fd).kind == .file ? rest.count : Int(PIPE_BUF)
         while !rest.isEmpty {
-            if let milliseconds, !isWritable(milliseconds) { return nil }
+            guard isWritable(milliseconds) else { return nil }
             let part = rest.prefix(piece)
             switch PipeCalls.write(fd, part.span) {
             case .bytes(let count): rest = rest.dropFirst(count)
-            case .wouldBlock:
-                guard milliseconds == nil else { return nil }
-                PipeCalls.waitWritable(fd)
+            case .wouldBlock: return nil
             case .ended: return .readerGone
             case .failed(let code): return .failed(code)
             }
