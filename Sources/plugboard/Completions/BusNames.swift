@@ -29,13 +29,8 @@ struct BusNames {
 
     /// The names of the plugins of `up`.
     func plugins() throws -> [Candidate] {
-        let reply = try connection.accepted(
-            ObjectWriter(op: "call").adding("key", string: PluginKey.call(.list))
-                .adding("timeout", UInt64(Self.seconds * 1_000))
-        )
-        return (reply["value"]?.array ?? []).compactMap { plugin in
-            let members = plugin.object
-            return members?["name"]?.string.map { Candidate(word: $0, help: members?["state"]?.string ?? "") }
+        try (connection.plugins() ?? []).compactMap { plugin in
+            plugin["name"]?.string.map { Candidate(word: $0, help: plugin["state"]?.string ?? "") }
         }
     }
 
