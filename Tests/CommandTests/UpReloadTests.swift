@@ -129,6 +129,7 @@ struct UpReloadTests {
         try eventually("it is told") { up.messages.contains("its name is \"two\" now") }
         let reloaded = try reload()
         #expect(reloaded.lines == ["added    two", "removed  one"])
+        #expect(up.messages.contains("one    | no plugin.json has its name any more: stopping it\n"))
         try eventually("the old one is gone") { try states() == ["two running"] }
         #expect(try plugboard("publish", "x", "1", "--name", "one", in: shop.folder).end == .exited(0))
     }

@@ -54,7 +54,7 @@ extension Supervisor {
                 continue
             }
             changes.removed.append(process.name)
-            view.tell("its folder is gone: stopping it", of: process.name)
+            view.tell("no plugin.json has its name any more: stopping it", of: process.name)
             process.isLeaving = true
             process.stop(graceSeconds: Self.pluginGraceSeconds)
             desk?.tell(process)
