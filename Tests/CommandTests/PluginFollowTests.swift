@@ -1,4 +1,5 @@
 import PlugboardPosix
+import PlugboardWire
 import TestSupport
 import Testing
 
@@ -122,6 +123,28 @@ final class PluginFollowTests: ShopSuite {
         try eventually("a line") { ending.output.contains("two") }
         up.signal(SIGTERM)
         #expect(try ending.finished().end == .exited(69))
+    }
+
+    @Test("what is missing is a line, with --json an object")
+    func missing() throws {
+        try shop.add("talker", "echo one; until [ -e go ]; do sleep 0.02; done; seq 1 500; exec sleep 1000")
+        let up = try shop.up()
+        let followers = try [[], ["--json"]].map {
+            try Run(["plugins", "log", "talker", "--follow"] + $0, in: shop.folder)
+        }
+        try eventually("both follow") { followers.allSatisfy { $0.output.contains("one") } }
+        // Both ask while the 500 lines come, or afterwards.
+        try shop.folder.write("plugins/talker/go", "")
+        try eventually("the end") {
+            followers[0].output.contains("  500\n") && followers[1].output.contains("\"line\":\"500\"")
+        }
+        #expect(followers[0].output.contains(/\n-- \d+ lines missing here --\n/))
+        let lines = followers[1].output.split(separator: "\n")
+        let missing = try lines.compactMap {
+            try JSONObject(parsing: Array($0.utf8)[...])["missing"]?.integer
+        }
+        #expect(missing.reduce(0, +) + UInt64(lines.count - missing.count) == 502)
+        _ = up
     }
 
     @Test("without up there is nothing to follow: status 69")

@@ -42,7 +42,9 @@ extension Command {
             the plugin has a process. Calls of what it serves wait until it serves them. A broken plugin \
             gets a new chance. log prints the last lines of its output and errors. With --follow each line has \
             its time (UTC), a mark shows where a run of the plugin began, and the command goes on until \
-            Ctrl-C, also over a restart of the broker (unless --no-reconnect).
+            Ctrl-C, also over a restart of the broker (unless --no-reconnect). With --json a line is \
+            {"at":…,"line":…}, a mark {"at":…,"run":2,"pid":4711}, and {"missing":…} says how many up had \
+            dropped before it was asked.
             """,
         examples: [
             "plugins", "plugins restart cart", "plugins log cart --follow", "plugins reload",

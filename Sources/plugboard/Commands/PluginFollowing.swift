@@ -72,7 +72,12 @@ struct PluginFollower {
         if isFirst, let linesMax { entries = Array(entries.suffix(linesMax)) }
         var pending = PendingOutput(console.output)
         if let missing = answer["missing"]?.integer {
-            try pending.add(line: console.output.paint.yellow("-- \(Plural.lines(missing)) missing here --"))
+            if invocation.has(.json) {
+                try pending.add(json: ObjectWriter().adding("missing", missing).bytes)
+            } else {
+                let text = "-- \(Plural.lines(missing)) missing here --"
+                try pending.add(line: console.output.paint.yellow(text))
+            }
         }
         for entry in entries {
             if invocation.has(.json) {
