@@ -46,7 +46,7 @@ import traceback
 import weakref
 from collections import deque
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from types import TracebackType
 from typing import (
     Any,
@@ -405,8 +405,16 @@ def _no_constant(name: str) -> None:
     raise json.JSONDecodeError(f"{name} is no JSON", name, 0)
 
 
+def _decimal(text: str) -> Union[Decimal, Raw]:
+    """A number with all its digits: its text if the exponent is beyond those of decimals."""
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        return Raw(text)
+
+
 _PLAIN = json.JSONDecoder(parse_constant=_no_constant)
-_EXACT = json.JSONDecoder(parse_constant=_no_constant, parse_float=Decimal)
+_EXACT = json.JSONDecoder(parse_constant=_no_constant, parse_float=_decimal)
 # For places only. Python refuses to make an integer of very many digits.
 _PLACES = json.JSONDecoder(parse_constant=_no_constant, parse_float=str, parse_int=str)
 _BLANK = re.compile("[ \t\r]*")
@@ -3246,7 +3254,8 @@ def connect(
       `PLUGBOARD_TIMEOUT`, or else 5.
     - `connect_timeout`: how many seconds the broker may take to greet, and how long it may be silent before it
       answers what the bus itself asks, such as the subscriptions on a new connection; likewise.
-    - `exact`: numbers with a point or an exponent become `decimal.Decimal` instead of `float`.
+    - `exact`: numbers with a point or an exponent become `decimal.Decimal` instead of `float`, or `Raw` if the
+      exponent has so many digits that there is no such `Decimal`.
     - `peer`: a user, besides this one and root, whose broker is trusted; or else `PLUGBOARD_PEER`.
     - `grace`: how many seconds the broker waits for the next program of this name when the connection ends, before it
       makes the will and deletes the announced values. `run`, `async with` and `with` then end without goodbye, so that

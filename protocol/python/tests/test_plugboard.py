@@ -343,6 +343,16 @@ class OperationTests(BrokerTestCase):
         self.assertEqual(entry.value, {"net": Decimal("49.90"), "gross": Decimal("59.380")})
         self.assertEqual(str(entry.value["net"]), "49.90")
 
+    async def test_numbers_beyond_decimals_are_exact_too(self) -> None:
+        exact = await self.bus(exact=True)
+        far = [Raw("1e99999999999999999999"), Raw("-1.50E-99999999999999999999")]
+        await self.till.publish("far", far)
+        await self.till.publish("near", Raw("1.50"))
+        events = exact.subscribe("*").__aiter__()
+        self.assertEqual([event.value for event in await until_synced(events)], [far, Decimal("1.50"), None])
+        await exact.publish("copy", await exact.get("far"))
+        self.assertEqual((await exact.entry("copy")).text, (await exact.entry("far")).text)
+
     async def test_an_integer_may_have_very_many_digits(self) -> None:
         await self.till.publish("big", Raw("9" * 10_000))
         self.assertEqual((await self.till.entry("big")).text, "9" * 10_000)
