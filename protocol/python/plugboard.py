@@ -1942,7 +1942,10 @@ class Serving:
         self.is_spare = is_spare
         _set(self._started)
         if self._serves and not is_spare:
-            self._serves()
+            try:
+                self._serves()
+            except Exception:
+                _log.exception("serves of %s failed", self.pattern)
 
     def _end(self, failure: BusError) -> None:
         if not self._started.done():
@@ -2569,6 +2572,7 @@ class Bus:
 
         With `spare=True`, this program stands in line if another one serves the key, and takes over when that one
         ends. `serves` is called when this program begins to serve: at once, when it takes over, or on a new connection.
+        An exception in it is logged.
         """
         self._check()
         _encode(pattern)  # As in a subscription.

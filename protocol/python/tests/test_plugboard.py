@@ -524,6 +524,14 @@ class CallTests(BrokerTestCase):
         self.assertEqual((await self.server.call("cart"), second.is_spare), (2, False))
         self.assertEqual(told, ["first", "second"])
 
+    async def test_an_error_of_serves_is_logged_and_the_service_goes_on(self) -> None:
+        for number, error in enumerate((ValueError("a mistake"), plugboard.NotFound("no such key"))):
+            with self.assertLogs("plugboard", "ERROR") as logs:
+                serves = mock.Mock(side_effect=error)
+                await self.server.serve(f"cart.{number}", lambda call: 1, serves=serves)
+            self.assertIn(f"serves of cart.{number} failed", logs.output[0])
+            self.assertEqual((await self.caller.call(f"cart.{number}"), serves.call_count), (1, 1))
+
     async def test_a_handler_may_close_the_bus(self) -> None:
         closed = asyncio.Event()
 
