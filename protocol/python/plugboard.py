@@ -202,9 +202,10 @@ class BusError(Exception):
         at: Optional[int] = None,
         write: Optional[int] = None,
     ) -> None:
-        super().__init__(message)
+        # Whatever it was given, such as another exception, it is told as a text.
+        self.message = str(message)
+        super().__init__(self.message)
         self.code = code or type(self).code
-        self.message = message
         self.hint = hint
         self.by = by
         self.revision = revision
@@ -2566,9 +2567,10 @@ class Bus:
                 return {"items": 1}
 
         What the handler returns is the answer. `CallError` gives the caller a code. Any other exception is
-        logged, and the caller gets `failed`. `await bus.serve(key, handler)` waits until the broker has
-        accepted it. If the broker refuses a decorated handler, or any handler on a later connection, that is
-        logged, and `forever` raises the error.
+        logged, and the caller gets `failed`. An answer that can't be sent is logged, too, and the caller gets
+        `limit` if it is too long, and otherwise `failed`. `await bus.serve(key, handler)` waits until the broker
+        has accepted it. If the broker refuses a decorated handler, or any handler on a later connection, that
+        is logged, and `forever` raises the error.
 
         With `spare=True`, this program stands in line if another one serves the key, and takes over when that one
         ends. `serves` is called when this program begins to serve: at once, when it takes over, or on a new connection.
@@ -3160,22 +3162,29 @@ class Bus:
             if self._closed:
                 raise
             answer = _failure("failed", "the server's work was cancelled")
-        except BusError as error:
-            answer = _failure(error.code, error.message)
         except Exception as error:
-            _log.exception("the handler of %s failed", serving.pattern)
-            answer = _failure("failed", f"{type(error).__name__}: {error}")
-        try:
-            self._return(wire, call, answer)
-        except BadValue as error:
-            _log.error("the answer of %s: %s", serving.pattern, error)
-            code = "limit" if error.code == "too_long" else "failed"
-            self._return(wire, call, _failure(code, f"the answer can't be sent: {error.message}"))
+            if not isinstance(error, BusError):
+                _log.exception("the handler of %s failed", serving.pattern)
+            answer = _failure_of(error)
+        self._return(wire, call, answer)
 
     def _return(self, wire: Optional[_Wire], call: Call, answer: _Members) -> None:
+        """Sends an answer. If it can't be sent, or the broker refuses it, the caller is told so at once."""
+
+        def done(outcome: Union[_Reply, BusError]) -> None:
+            if not isinstance(outcome, (BadValue, Refused)):
+                return
+            _log.error("the answer of %s: %s", call.key, outcome)
+            if "value" in answer:
+                code = "limit" if outcome.code in ("limit", "too_long") else "failed"
+                self._return(wire, call, _failure(code, f"the answer can't be sent: {outcome.message}"))
+
         # The number of a call means nothing on a later connection.
         if self._is_joined and self._wire is wire:
-            self._ask("return", {"call": call.id, **answer}, self._complaint(call.key))
+            try:
+                self._ask("return", {"call": call.id, **answer}, done)
+            except BadValue as error:
+                done(error)
 
     # Announced values
 
@@ -3209,6 +3218,16 @@ def _failure(code: str, message: str) -> _Members:
     """What a server answers instead of a value."""
     text = message.encode("utf-8", "replace").decode()[:MESSAGE_CHARACTERS_MAX]
     return {"error": {"code": code if _CODE.fullmatch(code) else "failed", "message": text}}
+
+
+def _failure_of(error: Exception) -> _Members:
+    """The same for an exception of a handler, even if it has no proper code or text."""
+    try:
+        if isinstance(error, BusError):
+            return _failure(error.code, error.message)
+        return _failure("failed", f"{type(error).__name__}: {error}")
+    except Exception:
+        return _failure("failed", type(error).__name__)
 
 
 def _again(error: BusError) -> BusError:

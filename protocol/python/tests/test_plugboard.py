@@ -477,6 +477,35 @@ class CallTests(BrokerTestCase):
         with self.assertRaises(plugboard.BadValue):
             plugboard.CallError("Not a code", "…")
 
+    async def test_an_answer_that_the_broker_refuses_is_an_error_at_once(self) -> None:
+        answers = [Raw("[" * 65 + "]" * 65), "x" * (self.caller.greeting.limits["value"] - 1), Raw('"\\ud800"')]
+        await self.server.serve("answer", lambda call: answers[call.value])
+        for number, code in enumerate(("failed", "limit", "failed")):
+            with self.assertLogs("plugboard", "ERROR") as logs:
+                error = await self.refusal(self.caller.call("answer", number, timeout=SECONDS))
+            self.assertEqual((error.code, error.message[:25]), (code, "the answer can't be sent:"))
+            self.assertIn("the answer of answer: ", logs.output[0])
+
+    async def test_an_error_without_a_proper_text_is_told_at_once(self) -> None:
+        class Silent(Exception):
+            def __str__(self) -> str:
+                raise ValueError("a mistake")
+
+        cause: Any = ValueError("no phone")
+        errors = [plugboard.CallError("unknown_sku", cause), Silent(), plugboard.BusError("x", code=cause)]
+
+        def fail(call: Call) -> None:
+            raise errors[call.value]
+
+        await self.server.serve("fail", fail)
+        with self.assertLogs("plugboard") as logs:
+            told = [await self.refusal(self.caller.call("fail", number, timeout=SECONDS)) for number in range(3)]
+        self.assertEqual(
+            [(error.code, error.message) for error in told],
+            [("unknown_sku", "no phone"), ("failed", "Silent"), ("failed", "BusError")],
+        )
+        self.assertEqual([record.getMessage() for record in logs.records], ["the handler of fail failed"])
+
     async def test_calls_are_answered_side_by_side(self) -> None:
         both = asyncio.Event()
         calls: List[Call] = []
