@@ -1956,6 +1956,7 @@ class Serving:
 
 _HEALTH_STATES = ("well", "degraded", "down")
 _HEALTH_MESSAGE_MAX = 1024
+_HEALTH_COUNTS_MAX = 32
 
 
 def _token(name: str) -> str:
@@ -2637,17 +2638,23 @@ class Bus:
     ) -> None:
         """Tells at `NAME.health` how this program is: "well", "degraded" or "down". `plugboard status`,
         `metrics` and the dashboard show it. It ends with the connection, and the bus publishes it again on
-        each new one. The same once more sends nothing, and `since` changes only with the state."""
+        each new one. The same once more sends nothing, and `since` changes only with the state. Of the message,
+        1,024 bytes are told. The counts are whole numbers, and at most 32."""
         if state not in _HEALTH_STATES:
-            raise ValueError(f"a program is one of {', '.join(_HEALTH_STATES)}, not {state!r}")
+            raise BadValue(f"a program is one of {', '.join(_HEALTH_STATES)}, not {state!r}")
         before = self._health.write.value if self._health else {}
         value: Dict[str, Any] = {"state": state, "since": before.get("since")}
         if before.get("state") != state:
             now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
             value["since"] = now.replace("+00:00", "Z")
         if message is not None:
+            if not isinstance(message, str):
+                raise BadValue(f"a message is a text, not {message!r}")
+            _encode(message)  # Before it is cut, because only a text that can be sent has bytes.
             value["message"] = message.encode()[:_HEALTH_MESSAGE_MAX].decode(errors="ignore")
         if counts:
+            if len(counts) > _HEALTH_COUNTS_MAX or any(type(count) is not int for count in counts.values()):
+                raise BadValue(f"counts are whole numbers, and at most {_HEALTH_COUNTS_MAX}")
             value["counts"] = dict(counts)
         await self._tell_health(value, timeout)
 
@@ -2655,7 +2662,7 @@ class Bus:
         """Publishes it under the present name, and deletes what is there under an earlier one."""
         name = (self._greeting and self._greeting.name) or self._name
         if not name:
-            raise ValueError("a program without a name has no health")
+            raise BadValue("a program without a name has no health")
         write = Write("publish", _token(name) + ".health", value, cause=None, while_connected=True)
         if self._health and self._health.write == write:
             return

@@ -253,8 +253,6 @@ class OperationTests(BrokerTestCase):
             second,
             {"state": "well", "since": first.value["since"], "message": "x" * 1023, "counts": {"unsent": 3}},
         )
-        with self.assertRaises(ValueError):
-            await clerk.health("fine")
         await clerk.hello("till 4")
         self.assertEqual((await self.till.get("till%204.health")), second)
         with self.assertRaises(plugboard.NotFound):
@@ -265,9 +263,24 @@ class OperationTests(BrokerTestCase):
         self.assertEqual(keys, ["till%205.health"])
         await clerk.goodbye()
         self.assertEqual(await self.till.keys("*.health"), [])
+
+    async def test_a_health_that_nobody_could_show_is_not_sent(self) -> None:
         nameless = await self.bus()
-        with self.assertRaises(ValueError):
-            await nameless.health("well")
+        anything: Any = {"a": "b"}
+        for work in (
+            lambda: nameless.health("well"),
+            lambda: self.till.health("fine"),
+            lambda: self.till.health("well", "\ud800"),
+            lambda: self.till.health("well", anything),
+            lambda: self.till.health("well", counts=anything),
+            lambda: self.till.health("well", counts={"open": True}),
+            lambda: self.till.health("well", counts={"half": 0.5}),
+            lambda: self.till.health("well", counts={str(number): number for number in range(33)}),
+        ):
+            with self.assertRaises(plugboard.BadValue):
+                await work()
+        self.assertEqual(await self.till.sync(), 0)
+        await self.till.health("well", counts={str(number): number for number in range(32)})
 
     async def test_an_announced_value_is_withdrawn(self) -> None:
         announcement = await self.till.announce("tills.1", "open")
