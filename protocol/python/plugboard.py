@@ -572,6 +572,15 @@ def merge(value: Any, patch: Any) -> Any:
     return merged
 
 
+def _copied(value: Any) -> Any:
+    """A copy of what JSON may be. Changes of one don't touch the other."""
+    if isinstance(value, dict):
+        return {name: _copied(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_copied(part) for part in value]
+    return value
+
+
 # Keys and patterns
 
 
@@ -660,7 +669,7 @@ class Event:
     key: str = ""
     revision: int = 0
     value: Any = None
-    """With `diff` it is the whole value, too."""
+    """With `diff` it is the whole value, too. The program may change it."""
     old: Any = None
     """The previous value, if the subscription asked for it."""
     by: Optional[str] = None
@@ -1581,7 +1590,8 @@ class _KnownKeys:
         if known and known[0] != self._connection and event.fields is not None:
             event.gone = tuple(pointer for pointer in self._fields if pointer not in event.fields)
         if self._has_diff or self._has_snapshot:
-            self._keys[event.key] = (self._connection, event.value if self._has_diff else None)
+            # The program may change its value, and the next patch is one of the broker's.
+            self._keys[event.key] = (self._connection, _copied(event.value) if self._has_diff else None)
 
     def _missing(self, synced: Event) -> List[Event]:
         missing = sorted(key for key, (seen, _) in self._keys.items() if seen != self._connection)

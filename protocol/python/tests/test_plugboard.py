@@ -182,6 +182,19 @@ class OperationTests(BrokerTestCase):
         self.assertRegex(changed.when or "", r"^20.*:\d\dZ$")
         self.assertEqual((await self.till.entry("phone")).when, changed.when)
 
+    async def test_with_differences_a_program_may_change_what_it_got(self) -> None:
+        value: Dict[str, Any] = {"items": [1, {"n": 2}], "note": {"text": "a text that is long enough"}}
+        await self.till.publish("cart", value)
+        updates = await self.till.subscribe("cart", diff=True).updates()
+        for total in range(3):
+            event = await soon(updates.__anext__())
+            self.assertEqual((event.value, event.patch is None), (value, total == 0))
+            event.value["items"][1]["n"] = "mine"
+            event.value["items"].append("mine")
+            event.value["note"]["text"] = event.value["mine"] = "mine"
+            await self.till.patch("cart", {"total": total, "tags": ["new"]})
+            value.update(total=total, tags=["new"])
+
     async def test_every_folds_and_counts(self) -> None:
         events = self.till.subscribe("price", every=0.2).__aiter__()
         await until_synced(events)
