@@ -1941,7 +1941,7 @@ class Serving:
         return self
 
     async def close(self) -> None:
-        """Ends it. Calls that have come are still answered."""
+        """Ends it. Calls that the broker sent before are still answered, also those that are on their way."""
         await self._bus._unserve(self)
 
     async def _answer(self, call: Call) -> Any:
@@ -2191,6 +2191,8 @@ class Bus:
         """When something came from the broker last. Its greeting doesn't count."""
         self._feeds: Dict[int, _Feed] = {}
         self._servings: Dict[str, Serving] = {}
+        self._ending: Set[Serving] = set()
+        """What is served no more, until the broker says so: it may have sent calls before."""
         self._answering: Set[asyncio.Task[None]] = set()
         self._announced: List[_Announced] = []
         self._health: Optional[_Announced] = None
@@ -3143,7 +3145,8 @@ class Bus:
         if self._servings.get(serving.pattern) is serving:
             del self._servings[serving.pattern]
             if self._is_joined:
-                self._ask("unserve", {"key": serving.pattern}, _nothing)
+                self._ending.add(serving)
+                self._ask("unserve", {"key": serving.pattern}, lambda _: self._ending.discard(serving))
 
     def _called(self, members: _Members) -> None:
         call = Call(
@@ -3166,7 +3169,8 @@ class Bus:
 
     def _server(self, key: str) -> Optional[Serving]:
         """The most specific one, as at the broker."""
-        fitting = [serving for serving in self._servings.values() if matches(serving.pattern, key)]
+        present = [*self._servings.values(), *self._ending]
+        fitting = [serving for serving in present if matches(serving.pattern, key)]
         return min(fitting, key=lambda serving: _rank(serving.pattern)) if fitting else None
 
     async def _answer(self, wire: Optional[_Wire], serving: Serving, call: Call) -> None:
@@ -3819,7 +3823,7 @@ class BlockingBus:
         await self._bus.serve(pattern, in_thread, spare=spare, serves=serves)
 
     def unserve(self, pattern: str) -> None:
-        """Ends it. Calls that have come are still answered."""
+        """Ends it. Calls that the broker sent before are still answered, also those that are on their way."""
         self._wait(self._unserve(pattern))
 
     async def _unserve(self, pattern: str) -> None:

@@ -604,6 +604,34 @@ class CallTests(BrokerTestCase):
         await serving.close()
         self.assertEqual((await self.refusal(self.caller.call("cart"))).code, "no_provider")
 
+    async def test_what_was_served_may_be_served_again_at_once(self) -> None:
+        first = await self.server.serve("cart", lambda call: 1)
+        closing = asyncio.ensure_future(first.close())
+        await asyncio.sleep(0)
+        second = await self.server.serve("cart", lambda call: 2)
+        await closing
+        await first.close()
+        self.assertEqual(await self.caller.call("cart"), 2)
+        await second.close()
+        self.assertEqual(self.server._servings, {})
+
+    async def test_two_spares_that_take_turns_refuse_no_call(self) -> None:
+        other = await self.bus("other")
+        servings = [await bus.serve("cart", lambda call: 1, spare=True) for bus in (self.server, other)]
+        is_over = False
+
+        async def ask() -> None:
+            while not is_over:
+                await self.caller.call("cart")
+
+        asking = [asyncio.ensure_future(ask()) for _ in range(8)]
+        for turn in range(40):
+            await servings[turn % 2].close()
+            bus = (self.server, other)[turn % 2]
+            servings[turn % 2] = await bus.serve("cart", lambda call: 1, spare=True)
+        is_over = True
+        await soon(asyncio.gather(*asking))
+
     async def test_more_calls_than_the_limit_are_refused(self) -> None:
         async def wait(call: Call) -> None:
             await asyncio.Event().wait()

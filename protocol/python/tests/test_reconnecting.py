@@ -725,6 +725,44 @@ class FakeTests(unittest.IsolatedAsyncioTestCase):
             await soon(follower.task)
             self.assertEqual((follower.kinds(), fake.connections), (["synced"], 1))
 
+    async def test_calls_that_the_broker_sent_before_it_read_unserve_are_answered(self) -> None:
+        returned: List[Any] = []
+
+        async def talk(reader: Any, writer: Any) -> None:
+            say(writer, FakeBroker.GREETING)
+            asked = await heard(reader)
+            say(writer, {"ok": "serve", "id": asked["id"], "key": "k", "spare": True})
+            asked = await heard(reader)
+            say(writer, {"event": "serving", "key": "k"}, {"event": "call", "call": "before", "key": "k"})
+            say(writer, {"ok": "unserve", "id": asked["id"], "key": "k"})
+            say(writer, {"event": "call", "call": "after", "key": "k"})
+            while (asked := await heard(reader))["op"] != "goodbye":
+                if asked["op"] == "return":
+                    returned.append((asked["call"], asked.get("value"), asked.get("error", {}).get("code")))
+                else:
+                    say(writer, {"ok": asked["op"], "id": asked["id"], "revision": 1})
+
+        def work(path: str, serves: Any) -> None:
+            with plugboard.open(path=path) as bus:
+                bus.serve("k", spare=True, serves=serves)(lambda call: 1)
+                bus.unserve("k")
+                while len(returned) < 2:
+                    bus.sync()
+
+        for is_blocking in (False, True):
+            serves = mock.Mock()
+            async with FakeBroker(talk) as fake:
+                if is_blocking:
+                    await soon(asyncio.to_thread(work, fake.path, serves))
+                else:
+                    async with plugboard.connect(path=fake.path) as bus:
+                        serving = await bus.serve("k", lambda call: 1, spare=True, serves=serves)
+                        await soon(serving.close())
+                        await eventually("both are answered", lambda: len(returned) == 2)
+            self.assertEqual(sorted(returned), [("after", None, "no_provider"), ("before", 1, None)])
+            self.assertEqual(serves.call_count, 0, "the program had ended it")
+            returned.clear()
+
     async def test_half_a_batch_is_asked_for_again_and_comes_once(self) -> None:
         """The events of a batch share a revision, and the connection may break between them."""
         asked: List[Any] = []
