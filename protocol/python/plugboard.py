@@ -116,7 +116,7 @@ USUAL_SECONDS = 5.0
 CALL_SECONDS_MAX = 3_600.0
 """The longest that the broker waits for the answer to a call."""
 GOODBYE_SECONDS_MAX = 1.0
-"""How long the end of `async with` waits for the broker."""
+"""How long the end of `async with` waits for the broker, and before that for handlers of calls."""
 
 # Text for people. Much of it comes from other programs, so nothing in it may control a terminal, or look
 # like something else. These are the characters that the command spells out, too.
@@ -2166,8 +2166,9 @@ class Pipeline(_Requests):
 class Bus:
     """A connection to the broker. `connect` makes it; `async with` or `await` opens it.
 
-    The end of `async with` says goodbye, so the broker doesn't make the will. If the body raised, it only
-    closes the connection, and the broker makes the will.
+    The end of `async with` takes no more calls, gives those that have come a second for their answers, and says
+    goodbye, so the broker doesn't make the will. If the body raised, it only closes the connection, and the broker
+    makes the will.
     """
 
     def __init__(self, options: _Options) -> None:
@@ -2216,7 +2217,27 @@ class Bus:
         error: Optional[BaseException],
         trace: Optional[TracebackType],
     ) -> None:
-        await self._leave(kind is None)
+        try:
+            if kind is None:
+                await self._finish_calls()
+        finally:
+            await self._leave(kind is None)
+
+    async def _finish_calls(self) -> None:
+        """Takes no more calls, and gives those that have come some time for their answers."""
+        if not (self._is_joined and (self._servings or self._ending or self._answering)):
+            return
+        for serving in list(self._servings.values()):
+            self._drop_serving(serving)
+        end = self._loop.time() + GOODBYE_SECONDS_MAX
+        try:
+            await self.sync(timeout=GOODBYE_SECONDS_MAX)  # No more calls come after this.
+            answering = self._answering - {_present_task()}
+            if answering:
+                await asyncio.wait(answering, timeout=max(0, end - self._loop.time()))
+                await self.sync(timeout=GOODBYE_SECONDS_MAX)  # Without a goodbye, answers would be cut off.
+        except BusError:
+            pass  # Then the connection ended, and the callers know.
 
     async def _leave(self, in_order: bool) -> None:
         """With a grace there is no goodbye: the next program of this name goes on."""
@@ -3352,7 +3373,8 @@ def run(
 ) -> None:
     """Runs a plugin: connects, runs `main`, and goes on until SIGTERM or SIGINT, also if `main` returns.
 
-    Then it says goodbye. If it can't go on, it ends the process with a message on standard error: with
+    Then it takes no more calls, gives those that have come a second for their answers, cancels `main`, and
+    says goodbye. If it can't go on, it ends the process with a message on standard error: with
     status 69 without a broker that it can use, and 1 for any other error. In messages and tracebacks,
     characters that can't be seen are spelled out.
     """
@@ -3411,6 +3433,8 @@ async def _run(bus: Bus, main: Callable[[Bus], Awaitable[object]]) -> None:
     work = loop.create_task(_work(bus, main))
     await asyncio.wait({work, stop}, return_when=asyncio.FIRST_COMPLETED)
     if stop.done():
+        # What handlers need may end with `main`.
+        await bus._finish_calls()
         work.cancel()
         await asyncio.wait({work})
         if work.cancelled():
@@ -3587,7 +3611,14 @@ class BlockingBus:
         error: Optional[BaseException],
         trace: Optional[TracebackType],
     ) -> None:
-        self._end(self._bus._leave(kind is None))
+        try:
+            # Handlers may use the bus until then.
+            if kind is None and not self._is_closed:
+                self._wait(self._bus._finish_calls())
+        except Closed:
+            pass  # Another thread has closed it meanwhile.
+        finally:
+            self._end(self._bus._leave(kind is None))
 
     def goodbye(self) -> None:
         """Ends the connection in order: the broker forgets the will. Then the bus is closed."""

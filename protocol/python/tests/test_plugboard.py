@@ -599,6 +599,31 @@ class CallTests(BrokerTestCase):
         await soon(closed.wait())
         await self.server.forever()
 
+    async def test_the_end_of_the_block_answers_the_calls_that_have_come(self) -> None:
+        for grace, limit, told in ((0, SECONDS, 5), (3600, SECONDS, 5), (0, 0.05, "provider_gone")):
+            asked, ended = asyncio.Event(), asyncio.Event()
+
+            async def last(call: Call) -> Any:
+                asked.set()
+                await ended.wait()
+                return call.value
+
+            with mock.patch.object(plugboard, "GOODBYE_SECONDS_MAX", limit):
+                async with plugboard.connect("server", self.broker.path, grace=grace) as bus:
+                    await bus.serve("last", last)
+                    calling = asyncio.ensure_future(self.caller.call("last", 5))
+                    await soon(asked.wait())
+                    unserved = asyncio.ensure_future(self.until_unserved("last"))
+                    if told == 5:
+                        unserved.add_done_callback(lambda _: ended.set())
+            outcome = (await asyncio.gather(calling, return_exceptions=True))[0]
+            self.assertEqual(getattr(outcome, "code", outcome), told)
+            await unserved
+
+    async def until_unserved(self, key: str) -> None:
+        while (await self.caller.who(key)).server:
+            pass
+
     async def test_serving_ends(self) -> None:
         serving = await self.server.serve("cart", lambda call: 1)
         await serving.close()
@@ -1231,6 +1256,27 @@ class BlockingTests(BrokerTestCase):
         bus.unserve("twice")
         with self.assertRaises(plugboard.Refused):
             bus.call("twice", 21)
+
+    def test_the_end_of_the_block_answers_the_calls_that_have_come(self) -> None:
+        caller = self.open("caller")
+        answers: List[Any] = []
+        thread = threading.Thread(target=lambda: answers.append(caller.call("last", 5)))
+        asked = threading.Event()
+        with mock.patch.object(plugboard, "GOODBYE_SECONDS_MAX", SECONDS):
+            with plugboard.open("server", self.broker.path) as bus:
+
+                @bus.serve("last")
+                def last(call: Call) -> Any:
+                    asked.set()
+                    while bus.who("last").server:
+                        pass
+                    bus.publish("handled", call.value)
+                    return call.value
+
+                thread.start()
+                self.assertTrue(asked.wait(SECONDS))
+        thread.join(SECONDS)
+        self.assertEqual((answers, caller.get("handled")), ([5], 5))
 
     def test_closing_ends_the_waits_of_other_threads(self) -> None:
         bus = self.open()

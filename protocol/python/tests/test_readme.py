@@ -17,8 +17,9 @@ import tarfile
 import tempfile
 import unittest
 import zipfile
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import List, Set
+from typing import Any, List, Set, Tuple
 
 from brokers import SECONDS, Broker
 
@@ -131,6 +132,63 @@ class ProgramTests(unittest.TestCase):
         process = self.start(program)
         self.assertEqual(process.communicate(timeout=SECONDS), ("", ""))
         self.assertEqual(process.returncode, 0)
+
+    SLOW = """if True:
+        import plugboard, sys
+        plugboard.GOODBYE_SECONDS_MAX = float(sys.argv[1])
+
+        async def main(bus):
+            @bus.serve("slow")
+            async def slow(call):
+                await bus.publish("asked", call.value)
+                await bus.subscribe("go").updates().__anext__()
+                return call.value
+
+            try:
+                await bus.forever()
+            finally:
+                await bus.publish("main", "ended")
+
+        plugboard.run("p", main, grace=float(sys.argv[2]))
+        """
+
+    def stopped_with_a_call(self, bus: plugboard.BlockingBus, *arguments: str) -> "Tuple[Any, Future[Any]]":
+        """The program above, which got SIGTERM, and the call that it had got before."""
+        process = self.start_command(
+            sys.executable, "-W", "error", "-c", self.SLOW, *arguments, PYTHONPATH=str(FOLDER)
+        )
+        while not bus.who("slow").server:
+            self.assertIsNone(process.poll())
+        pool = ThreadPoolExecutor(1)
+        self.addCleanup(pool.shutdown)
+        call = pool.submit(bus.call, "slow", 5, timeout=SECONDS)
+        asked = bus.subscribe("asked").updates().next(SECONDS)
+        assert asked
+        process.send_signal(signal.SIGTERM)
+        return process, call
+
+    def test_a_plugin_that_is_stopped_answers_the_calls_that_it_has(self) -> None:
+        for grace in ("0", "3600"):
+            with plugboard.open(path=self.broker.path) as bus:
+                process, call = self.stopped_with_a_call(bus, str(SECONDS), grace)
+                while bus.who("slow").server:
+                    pass
+                with self.assertRaises(plugboard.NotFound):
+                    bus.get("main")
+                bus.publish("go", 1)
+                self.assertEqual(call.result(SECONDS), 5)
+                self.assertEqual(process.communicate(timeout=SECONDS), ("", ""))
+                self.assertEqual((process.returncode, bus.get("main")), (0, "ended"))
+                bus.batch([plugboard.Write.delete(key) for key in ("asked", "go", "main")])
+
+    def test_a_plugin_that_is_stopped_does_not_wait_for_ever(self) -> None:
+        with plugboard.open(path=self.broker.path) as bus:
+            process, call = self.stopped_with_a_call(bus, "0.05", "0")
+            with self.assertRaises(plugboard.Refused) as caught:
+                call.result(SECONDS)
+            self.assertEqual(caught.exception.code, "provider_gone")
+            self.assertEqual(process.communicate(timeout=SECONDS), ("", ""))
+            self.assertEqual((process.returncode, bus.get("main")), (0, "ended"))
 
     def test_a_plugin_that_cannot_go_on_says_why(self) -> None:
         program = "import plugboard\nasync def main(bus): await bus.get('nowhere')\nplugboard.run('p', main, wait=0.05)"
