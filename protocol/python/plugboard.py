@@ -3831,8 +3831,8 @@ class BlockingBus:
         self, pattern: str, *, spare: bool = False, serves: Optional[Callable[[], Any]] = None
     ) -> Callable[[_H], _H]:
         """A decorator: the function answers the calls of a key, or of all keys that match. It runs in a
-        thread of its own, so it may use the bus. `spare` and `serves` are those of `Bus.serve`; `serves` runs in the
-        bus's own thread, so it may not use the bus."""
+        thread of its own, so it may use the bus; `sys.exit` in it ends only the call. `spare` and `serves` are those of
+        `Bus.serve`; `serves` runs in the bus's own thread, so it may not use the bus."""
 
         def decorate(handler: _H) -> _H:
             self._wait(self._serve(pattern, handler, spare, serves))
@@ -3849,7 +3849,11 @@ class BlockingBus:
 
         async def in_thread(call: Call) -> Any:
             context = contextvars.copy_context()
-            return await self._loop.run_in_executor(pool, context.run, handler, call)
+            try:
+                return await self._loop.run_in_executor(pool, context.run, handler, call)
+            except SystemExit as error:
+                # In a thread it ends nothing but the thread's work. Here it would end the bus's own thread.
+                raise RuntimeError(f"the handler called sys.exit({error.code!r})") from error
 
         await self._bus.serve(pattern, in_thread, spare=spare, serves=serves)
 

@@ -1257,6 +1257,18 @@ class BlockingTests(BrokerTestCase):
         with self.assertRaises(plugboard.Refused):
             bus.call("twice", 21)
 
+    def test_sys_exit_in_a_handler_is_an_error_of_it(self) -> None:
+        bus = self.open()
+
+        @bus.serve("exit")
+        def leave(call: Call) -> None:
+            sys.exit(3)
+
+        with self.assertLogs("plugboard", "ERROR"), self.assertRaises(plugboard.Refused) as caught:
+            bus.call("exit", timeout=SECONDS)
+        self.assertEqual(caught.exception.message, "RuntimeError: the handler called sys.exit(3)")
+        bus.sync()
+
     def test_the_end_of_the_block_answers_the_calls_that_have_come(self) -> None:
         caller = self.open("caller")
         answers: List[Any] = []
