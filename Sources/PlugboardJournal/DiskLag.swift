@@ -1,17 +1,15 @@
 // How far the disk is behind what was written, and how fast clients may write meanwhile. The writer owns it. Usually
-// a sync brings everything to disk, once a second. Only when very much waits, it is sent there before, too: then it
+// a sync brings everything to disk, once a second. Only when much waits, it is sent there before, too: then it
 // shows how much the disk takes.
 
-/// Bytes on their way to the disk. All counts begin with the broker.
+/// Bytes on their way to the disk, in their order. All counts begin with the broker.
 struct DiskLag {
     /// What was written to files.
     private(set) var written = 0
-    /// What was synced, what is being synced, and up to where the disk was asked for it, by a sync or before.
-    private var synced = 0
+    /// What the disk has, what is being synced, and up to where the disk was asked for it, by a sync or before.
+    private var taken = 0
     private var syncing = 0
     private var asked = 0
-    /// What the disk has of the bytes after `synced`; and of those before `syncing`.
-    private var sent = (all: 0, beforeSyncing: 0)
     private var rate = DiskRate()
     /// So much may always wait.
     private let least: Int
@@ -22,7 +20,7 @@ struct DiskLag {
     }
 
     /// What the disk has yet to take.
-    var waiting: Int { written - synced - sent.all }
+    var waiting: Int { written - taken }
 
     /// As much may wait as the disk takes in two seconds.
     var waitingMax: Int { max(least, 2 * rate.bytesPerSecond) }
@@ -30,8 +28,9 @@ struct DiskLag {
     /// What the disk wasn't asked for yet.
     var unsent: Int { written - asked }
 
-    /// Whether that doesn't wait for the next sync.
-    var isSentAtOnce: Bool { waiting > waitingMax / 4 * 3 }
+    /// Whether that doesn't wait for the next sync. It is sent long before clients are slowed down, so that it goes in
+    /// small pieces. They show in time what the disk takes; during a large one it would seem to stand still.
+    var isSentAtOnce: Bool { waiting > least / 4 }
 
     /// How many bytes a second all clients together should write, so that the disk catches up; nil if it isn't behind.
     /// It is less than the disk takes, and the less, the more there is to catch up with.
@@ -44,15 +43,9 @@ struct DiskLag {
 
     mutating func noteWritten(_ bytes: Int) { written += bytes }
 
-    mutating func noteSyncBegan() {
-        (syncing, asked) = (written, written)
-        sent.beforeSyncing = sent.all
-    }
+    mutating func noteSyncBegan() { (syncing, asked) = (written, written) }
 
-    mutating func noteSynced() {
-        synced = syncing
-        sent = (sent.all - sent.beforeSyncing, 0)
-    }
+    mutating func noteSynced() { taken = max(taken, syncing) }
 
     mutating func noteSendBegan(at nanoseconds: UInt64) {
         asked = written
@@ -62,9 +55,7 @@ struct DiskLag {
     /// Notes that the disk has these bytes, which end at `end` of everything that was written.
     mutating func noteSent(_ bytes: Int, upTo end: Int, at nanoseconds: UInt64) {
         rate.end(bytes, at: nanoseconds)
-        guard end > synced else { return }
-        sent.all += bytes
-        if end <= syncing { sent.beforeSyncing += bytes }
+        taken = max(taken, end)
     }
 
     mutating func pass(to nanoseconds: UInt64) { rate.pass(to: nanoseconds) }

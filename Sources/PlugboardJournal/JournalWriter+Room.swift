@@ -174,8 +174,9 @@ extension JournalWriter {
         }
         guard isClosing, self.isClosing else { return }
         self.isClosing = false
-        // A sync may have them open, too.
+        // Syncs and sendings may have them open, too.
         worker.wait(for: .syncs)
+        worker.wait(for: .sendings)
     }
 
     /// Notes the result of work that frees or takes up room. Returns false if it is no such result.
@@ -243,8 +244,8 @@ struct WritingRate {
     /// What is being measured: the time in which clients could write as they liked, and the bytes they wrote.
     private var measured = (nanoseconds: 0 as UInt64, bytes: 0)
 
-    /// A rate is of at least this long.
-    private static let nanosecondsMin: UInt64 = 100_000_000
+    /// A rate is of at least this long. Quick clients hardly have longer until the first snapshot slows them down.
+    private static let nanosecondsMin: UInt64 = 50_000_000
     /// Whoever writes about as much as a pressure allows would write more without it.
     private static let slowedFrom = 0.75
 

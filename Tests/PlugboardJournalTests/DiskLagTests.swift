@@ -51,11 +51,16 @@ struct DiskLagTests {
         #expect(lag.waitingMax == 100)
     }
 
-    @Test("is sent before the next sync if it is three quarters of that")
+    @Test("is sent before the next sync if it is a quarter of the least amount, whatever the disk takes")
     mutating func sent() {
-        lag.noteWritten(75)
+        lag.noteWritten(25)
         #expect(!lag.isSentAtOnce)
         lag.noteWritten(1)
         #expect(lag.isSentAtOnce)
+        lag.noteSendBegan(at: second)
+        lag.noteSent(10_000, upTo: 26, at: second)
+        #expect(!lag.isSentAtOnce)
+        lag.noteWritten(26)
+        #expect(lag.isSentAtOnce && lag.waiting < lag.waitingMax / 100)
     }
 }

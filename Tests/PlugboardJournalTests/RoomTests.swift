@@ -263,11 +263,11 @@ struct RoomTests {
         note(500, after: 1_000)
         note(100, after: 1_000)
         #expect(rate.bytesPerSecond == 500)
-        // Less than a tenth of a second says nothing yet.
-        note(1_100, after: 90)
+        // Less than a twentieth of a second says nothing yet.
+        note(1_100, after: 40)
         rate.endPeriod()
         #expect(rate.bytesPerSecond == 500)
-        note(0, after: 2_110)
+        note(0, after: 2_160)
         #expect(rate.bytesPerSecond == 500)
         rate.endPeriod()
         #expect(rate.bytesPerSecond == 500)
@@ -279,9 +279,9 @@ struct RoomTests {
         rate.endPeriod()
         #expect(rate.bytesPerSecond == 10)
         // While they were slowed down, clients showed less than they would write.
-        note(80, after: 50)
+        note(40, after: 25)
         note(300, after: 1_000, pressure: 400)
-        note(70, after: 50, pressure: 2_000)
+        note(35, after: 25, pressure: 2_000)
         #expect(rate.bytesPerSecond == 1_500)
     }
 
