@@ -1,5 +1,5 @@
 // The worker of a broker. The journal's writer owns it. Each kind of work has a thread of its own, so a snapshot
-// never delays a sync. When `finish` returns, all work is done and the threads end.
+// never delays a sync. The threads end with the worker, when all work is done.
 
 import PlugboardPosix
 import Synchronization
@@ -21,7 +21,7 @@ public final class BackgroundWorker: JournalWorker, Sendable {
         }
     }
 
-    /// Such as after a journal that couldn't be opened. It may be a thread of its own that gives it up, so nobody waits.
+    /// It may be a thread of its own that gives it up, so nobody waits.
     deinit {
         for queue in queues { queue.end() }
     }
@@ -37,10 +37,6 @@ public final class BackgroundWorker: JournalWorker, Sendable {
             defer { done = [] }
             return done
         }
-    }
-
-    public func finish() {
-        for queue in queues { queue.finish() }
     }
 
     private func report(_ result: WorkDone) {
@@ -76,21 +72,15 @@ final class WorkQueue: Sendable {
 
     /// Returns when all pieces that were added before are done.
     func wait() {
-        guard !state.withLock({ $0.isEnding }), let wakeup = try? Wakeup() else { return }
+        guard let wakeup = try? Wakeup() else { return }
         add { wakeup.signal() }
         while PipeCalls.wait(for: .read, of: wakeup.raw, milliseconds: -1) <= 0 {}
     }
 
-    /// Ends the thread when all pieces are done.
+    /// Ends the thread when all pieces are done. None may be added afterwards.
     func end() {
         state.withLock { $0.isEnding = true }
         arrived.signal()
-    }
-
-    /// Returns when all pieces are done. The thread ends then.
-    func finish() {
-        wait()
-        end()
     }
 
     private func work() {

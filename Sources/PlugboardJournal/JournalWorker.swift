@@ -128,6 +128,4 @@ public protocol JournalWorker: AnyObject {
     func wait(for kind: JournalWork.Kind)
     /// Returns the results since the last call.
     func takeDone() -> [WorkDone]
-    /// Returns when everything that was requested is done.
-    func finish()
 }

@@ -170,7 +170,7 @@ extension JournalWriter {
         // The second time for segments that a snapshot lets go.
         for _ in 1...2 where isCompacting || unreleased > 0 {
             worker.wait(for: .rooms)
-            for work in worker.takeDone() where !take(work) { setAside.append(work) }
+            for work in worker.takeDone() { take(work) }
         }
         guard isClosing, self.isClosing else { return }
         self.isClosing = false
@@ -179,25 +179,30 @@ extension JournalWriter {
         worker.wait(for: .sendings)
     }
 
-    /// Notes the result of work that frees or takes up room. Returns false if it is no such result.
-    func take(_ work: WorkDone) -> Bool {
+    /// Notes a result of the worker's. What a sync brings is left to `takeNews`, because it writes records.
+    func take(_ work: WorkDone) {
         switch work {
+        case .synced: isSyncDone = true
+        case .syncFailed(let error): failure = error
+        case .sent(let count, let end): lag.noteSent(count, upTo: end, at: time.nanoseconds())
+        case .read(let piece): news.append(.read(piece))
         case .compacted(let bytes):
-            guard let made = compacting else { return true }
+            guard let made = compacting else { return }
             compacting = nil
             snapshotNanoseconds = time.nanoseconds() - snapshotBegan
             rate.endPeriod()
             (snapshotBytes, liveThen, index.snapshot) = (bytes, made.live, made.segment)
             trimHistory()
-        case .compactionFailed(let message):
-            compacting = nil
-            retryAt = segment + UInt64(index.looseSegments / 2) + 1
-            news.append(.compactionFailed(message))
+        case .compactionFailed(let message): failCompaction(message)
         case .released(let bytes): unreleased -= bytes
         case .prepared(let file): next = file.flatMap { file in next.map { (file, $0.room) } }
-        default: return false
         }
-        return true
+    }
+
+    func failCompaction(_ message: String) {
+        compacting = nil
+        retryAt = segment + UInt64(index.looseSegments / 2) + 1
+        news.append(.compactionFailed(message))
     }
 
     // MARK: Ending a segment early

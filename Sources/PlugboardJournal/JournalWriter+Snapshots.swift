@@ -25,7 +25,7 @@ extension JournalWriter {
             let (worker, unfinished) = (worker, SnapshotFile(file))
             return StateSnapshot(header, unfinished, when: when) { worker.add(.write(unfinished, $0)) }
         } catch {
-            _ = take(.compactionFailed("\(error)"))
+            failCompaction("\(error)")
             return nil
         }
     }
@@ -37,8 +37,7 @@ extension JournalWriter {
     public func end(_ snapshot: consuming StateSnapshot) {
         guard snapshot.isWhole else {
             abandon(snapshot)
-            _ = take(.compactionFailed("there aren't as many values as it says"))
-            return
+            return failCompaction("there aren't as many values as it says")
         }
         snapshot.end()
         worker.add(.compact(upTo: snapshot.segment, snapshot.file))

@@ -78,8 +78,9 @@ public final class JournalWriter {
     /// sync can be trusted, and the first snapshot writes everything again.
     let hasFailed: Bool
     var index: SegmentIndex
-    /// Results of the worker that the loop hasn't seen yet.
-    var setAside: [WorkDone] = []
+    /// Whether the worker's last sync is done and `takeNews` hasn't noted it; and why the disk can't be trusted any more.
+    var isSyncDone = false
+    var failure: SystemError?
     /// The size of the largest record that was refused for lack of room; 0 once there is room.
     var refused = 0
     var isFull = false
@@ -93,7 +94,6 @@ public final class JournalWriter {
     public var place: String { store.place }
     /// Whether a sync is under way.
     public private(set) var isSyncing = false
-    private var isSyncWanted = false
     /// What the last sync brings to disk: up to this mark, and up to these bytes of this segment.
     private var syncing: (mark: JournalMark, segment: UInt64, bytes: Int) = (0, 0, 0)
     /// When it began.
@@ -217,16 +217,14 @@ public final class JournalWriter {
 
     // MARK: Syncing
 
-    /// Syncs soon, because `waiting` replies wait for it. If the last syncs were quick and few replies
-    /// wait, the loop itself syncs: passing the work to another thread takes as long as such a sync.
+    /// Syncs, unless it does already, because `waiting` replies wait for it. If the last syncs were quick and few
+    /// replies wait, the loop itself syncs: passing the work to another thread takes as long as such a sync.
     /// Throws `JournalError.failed`.
     public func wantSync(for waiting: Int) throws {
         if isSynced(upTo: written) { return pass(written) }
-        if !isSyncing, waiting <= JournalLimits.inPlaceMax, quickSyncs >= JournalLimits.quickSyncsMin {
-            return try syncInPlace()
-        }
-        isSyncWanted = true
-        if !isSyncing { beginSync() }
+        guard !isSyncing else { return }
+        let isInPlace = waiting <= JournalLimits.inPlaceMax && quickSyncs >= JournalLimits.quickSyncsMin
+        if isInPlace { try syncInPlace() } else { beginSync() }
     }
 
     /// A sync is done. After one slow sync the worker does the next ones.
@@ -280,7 +278,6 @@ public final class JournalWriter {
     }
 
     private func takeUnsynced() -> JournalWork {
-        isSyncWanted = false
         syncBegan = time.nanoseconds()
         syncing = (written, segment, bytes)
         defer {
@@ -344,49 +341,37 @@ public final class JournalWriter {
     // MARK: What was done
 
     /// Whether `takeNews` may return anything.
-    public var hasNews: Bool { !news.isEmpty || !setAside.isEmpty }
+    public var hasNews: Bool { !news.isEmpty || isSyncDone || failure != nil }
 
     /// Takes the worker's results and returns the news. Throws `JournalError.failed`: then nothing more
     /// can be promised, and the broker must end.
     public func takeNews(_ records: inout RecordBuffer) throws -> [JournalNews] {
-        for work in takeDone() {
-            switch work {
-            case .read(let piece): news.append(.read(piece))
-            case .synced: noteSynced(&records)
-            case .sent(let count, let end): lag.noteSent(count, upTo: end, at: time.nanoseconds())
-            case .syncFailed(let error): throw JournalError.failed(error)
-            case .compacted, .compactionFailed, .released, .prepared:
-                _ = take(work)
-            }
-        }
+        try takeDone()
+        if isSyncDone { noteSynced(&records) }
         defer { news = [] }
         return news
     }
 
-    private func takeDone() -> [WorkDone] {
-        defer { setAside = [] }
-        return setAside + worker.takeDone()
+    private func takeDone() throws {
+        for work in worker.takeDone() { take(work) }
+        if let failure { throw JournalError.failed(failure) }
     }
 
     private func noteSynced(_ records: inout RecordBuffer) {
-        isSyncing = false
+        (isSyncing, isSyncDone) = (false, false)
         noteSyncTime()
         pass(syncing.mark)
         if syncing.segment == segment {
             records.append(own: #"{"event":"synced","bytes":\#(syncing.bytes)"#)
         }
-        if isSyncWanted, written > syncing.mark { beginSync() }
     }
 
     /// Syncs everything, then writes a last line that says so. If the disk is full, there is no such
     /// line, and the next recovery assumes that the broker was killed. Throws `JournalError.failed`.
     public func close(_ records: inout RecordBuffer, revision: UInt64) throws {
         awaitRoom()
-        worker.finish()
-        for work in takeDone() {
-            if case .syncFailed(let error) = work { throw JournalError.failed(error) }
-            if case .prepared = work { _ = take(work) }
-        }
+        for kind in JournalWork.Kind.allCases { worker.wait(for: kind) }
+        try takeDone()
         removeNextFile()
         try write(&records)
         try syncNow()

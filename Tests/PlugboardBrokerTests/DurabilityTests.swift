@@ -510,7 +510,6 @@ struct LastSyncTests {
         }
 
         func wait(for kind: JournalWork.Kind) {}
-        func finish() {}
     }
 
     @Test("is told to the next broker, and nobody is told that a write is kept")

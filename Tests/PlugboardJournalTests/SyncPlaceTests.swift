@@ -27,7 +27,6 @@ private final class SlowWorker: JournalWorker {
 
     func wait(for kind: JournalWork.Kind) {}
     func takeDone() -> [WorkDone] { worker.takeDone() }
-    func finish() { worker.finish() }
 }
 
 @Suite("A sync that replies wait for", .computing)

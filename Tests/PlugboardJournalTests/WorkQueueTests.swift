@@ -22,7 +22,8 @@ import Testing
             if round % 3 == 0 { queue.wait() }
             if round % 100 == 0 { Pause.sleep(seconds: 0.000_2) }
         }
-        queue.finish()
+        queue.wait()
+        queue.end()
         let expected = (0..<3_000).flatMap { round in (0..<(round % 4)).map { round * 4 + $0 } }
         #expect(diary.entries.withLock { $0 } == expected)
     }
@@ -42,7 +43,7 @@ import Testing
         for _ in 0..<200 {
             let queue = try WorkQueue(isAwaited: false)
             queue.wait()
-            queue.finish()
+            queue.end()
         }
     }
 }

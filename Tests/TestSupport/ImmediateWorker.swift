@@ -21,7 +21,6 @@ public final class ImmediateWorker: JournalWorker {
     }
 
     public func wait(for kind: JournalWork.Kind) {}
-    public func finish() {}
 }
 
 /// Does the work, or some of it, when its test says so, or when somebody waits for it.
@@ -50,8 +49,8 @@ public final class LateWorker: JournalWorker {
     public func takeDone() -> [WorkDone] { worker.takeDone() }
 
     public func wait(for kind: JournalWork.Kind) {
-        guard kind == .rooms, work.contains(where: { $0.kind == .rooms }) else { return }
-        waits += 1
+        guard work.contains(where: { $0.kind == kind }) else { return }
+        if kind == .rooms { waits += 1 }
         finish()
     }
 
