@@ -13,7 +13,6 @@ struct DiskLag {
     private var rate = DiskRate()
     /// So much may always wait.
     private let least: Int
-    private var isBehind = false
 
     init(least: Int) {
         self.least = least
@@ -34,11 +33,10 @@ struct DiskLag {
 
     /// How many bytes a second all clients together should write, so that the disk catches up; nil if it isn't behind.
     /// It is less than the disk takes, and the less, the more there is to catch up with.
-    mutating func pressure() -> Int? {
+    var pressure: Int? {
         let most = Double(waitingMax)
         let excess = (Double(waiting) - most) / most
-        isBehind = excess > (isBehind ? -JournalLimits.reliefPart : 0)
-        return isBehind ? Int(most / 2 * max(0.05, 0.9 - 1.6 * max(0, excess))) : nil
+        return excess > 0 ? Int(most / 2 * max(0.05, 0.9 - 1.6 * excess)) : nil
     }
 
     mutating func noteWritten(_ bytes: Int) { written += bytes }
@@ -107,7 +105,7 @@ extension JournalWriter {
 
     /// Decides whether clients that write have to be slowed down: because the disk is behind, or a snapshot.
     func notePressure() {
-        let (disk, room) = (lag.pressure(), pressureOfRoom)
+        let (disk, room) = (lag.pressure, pressureOfRoom)
         pressure = disk == nil && room == nil ? nil : min(disk ?? .max, room ?? .max)
         if let pressure { leastPressure = min(leastPressure ?? .max, pressure) }
     }

@@ -13,7 +13,7 @@ struct FileHeader {
     var epoch: String
     /// Names the machine's start.
     var boot = ""
-    /// Shows that the folder isn't a copy; see `FolderMark`.
+    /// Shows that the folder isn't a copy; see `FileStore.mark`.
     var mark: String?
     var revision: UInt64
     /// The checksum of the record before this file.

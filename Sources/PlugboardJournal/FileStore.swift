@@ -99,11 +99,6 @@ extension FileStore {
         return result
     }
 
-    /// Removes files that nobody needs any more. What can't be removed now stays until a later snapshot or start.
-    func removeAll(_ names: some Sequence<String>) {
-        for name in names { try? remove(name) }
-    }
-
     /// Creates a file, instead of one of that name if there is one.
     func createAnew(_ name: String) throws -> any AppendableFile {
         do {

@@ -52,36 +52,28 @@ extension JournalWriter {
 // and the segment's own stamp into the first line of each segment. Whoever copies the folder, or writes over
 // its files, makes other stamps.
 
-/// The mark of one broker.
-struct FolderMark {
-    /// The first segment of the broker, which names the mark.
-    private let first: UInt64
-    private let stamp: FileStamp
-
-    /// Makes the mark of a broker that begins with a segment; nil if that fails. Then the next broker can't
-    /// know whether the folder is a copy.
-    init?(makingFor first: UInt64, in store: any FileStore) {
+extension FileStore {
+    /// Makes the mark of a broker that begins with a segment. If that fails, the next broker can't know whether the
+    /// folder is a copy.
+    func makeMark(ofSegment first: UInt64) {
         // One may be left by a broker that didn't get to its first line.
-        guard store.hasStamps, (try? store.createAnew(JournalFiles.mark(first))) != nil else { return nil }
-        self.init(first, in: store)
+        if hasStamps { _ = try? createAnew(JournalFiles.mark(first)) }
     }
 
-    private init?(_ first: UInt64, in store: any FileStore) {
-        guard let stamp = store.stamp(JournalFiles.mark(first)) else { return nil }
-        self.first = first
-        self.stamp = stamp
-    }
-
-    /// What stands in the first line of a segment; nil if the segment has no stamp.
-    func text(ofSegment segment: UInt64, in store: any FileStore) -> String? {
-        guard let own = store.stamp(JournalFiles.segment(segment)) else { return nil }
-        return "\(first)-\(stamp.node)-\(stamp.changed)-\(own.node)"
+    /// What stands in the first line of a segment, by the broker that made its mark with segment `first`; nil if one of
+    /// both has no stamp.
+    func mark(ofSegment segment: UInt64, since first: UInt64) -> String? {
+        guard let mark = stamp(JournalFiles.mark(first)), let own = stamp(JournalFiles.segment(segment))
+        else {
+            return nil
+        }
+        return "\(first)-\(mark.node)-\(mark.changed)-\(own.node)"
     }
 
     /// Whether this text in a segment's first line is still true.
-    static func isTrue(_ text: String, ofSegment segment: UInt64, in store: any FileStore) -> Bool {
+    func isTrue(mark text: String, ofSegment segment: UInt64) -> Bool {
         guard let first = text.split(separator: "-").first.flatMap({ UInt64($0) }) else { return false }
-        return FolderMark(first, in: store)?.text(ofSegment: segment, in: store) == text
+        return mark(ofSegment: segment, since: first) == text
     }
 }
 

@@ -12,7 +12,7 @@ struct JournalFiles {
     private(set) var torn: [String] = []
     /// Ordered; the last one counts. There can be several after a backup of the folder was restored.
     private(set) var signposts: [Signpost] = []
-    /// See `FolderMark`.
+    /// See `FileStore.makeMark`.
     private(set) var marks: [String] = []
     /// Whether an earlier broker couldn't bring to disk what it had written.
     private(set) var hasFailed = false

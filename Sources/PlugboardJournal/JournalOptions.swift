@@ -108,10 +108,8 @@ public enum JournalLimits {
     static let leewayUsedMin = 8
     /// Where much waits, it is sent to the disk in pieces of at least this many bytes.
     static let sentBytesMin = 8_388_608
-    /// If more waits for the disk, and more than it takes in two seconds, clients are slowed down. They
-    /// are until it is less again by `reliefPart`.
+    /// If more waits for the disk, and more than it takes in two seconds, clients are slowed down.
     public static let waitingBytesMin = 67_108_864
-    static let reliefPart = 0.0625
     /// A sync that takes so long is told, and again each time when it has taken twice as long.
     static let lagToldNanoseconds: UInt64 = 2_000_000_000
     /// A snapshot is written in pieces of this many bytes.

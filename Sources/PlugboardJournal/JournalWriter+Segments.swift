@@ -12,7 +12,7 @@ extension JournalWriter {
             segment: segment,
             epoch: epoch,
             boot: boot,
-            mark: kind == .segment ? mark?.text(ofSegment: segment, in: store) : nil,
+            mark: kind == .segment ? store.mark(ofSegment: segment, since: first) : nil,
             revision: revision,
             previous: previous
         )

@@ -19,8 +19,8 @@ public final class JournalWriter {
     var segment: UInt64
     /// The signpost that exists.
     var signpost: Signpost?
-    /// Shows that the folder isn't a copy; nil if it can't.
-    let mark: FolderMark?
+    /// The first segment of this broker, which names its mark.
+    let first: UInt64
     /// When the segment began, in nanoseconds of `time`.
     var segmentBegan: UInt64
     /// How long the next segments are, unless the state or the disk demands otherwise.
@@ -118,8 +118,9 @@ public final class JournalWriter {
         self.options = options
         self.epoch = epoch
         self.boot = boot
-        segment = recovered.lastSegment + 1
-        mark = FolderMark(makingFor: segment, in: store)
+        first = recovered.lastSegment + 1
+        segment = first
+        store.makeMark(ofSegment: first)
         signpost = recovered.signpost
         segmentBegan = time.nanoseconds()
         lag = DiskLag(least: options.waitingBytes)
@@ -140,10 +141,11 @@ public final class JournalWriter {
         var before = header(.snapshot, previous: recovered.chain)
         before.segment -= 1
         if before.segment > 0 { segmentBefore = (before, recovered.when) }
-        records.begin(header(.segment, previous: recovered.chain))
+        let header = header(.segment, previous: recovered.chain)
+        records.begin(header)
         try writeTurn(&records)
         // The marks of earlier brokers count until this line is written.
-        if mark != nil, records.isEmpty {
+        if header.mark != nil, records.isEmpty {
             for name in recovered.marks where name != JournalFiles.mark(segment) { try? store.remove(name) }
         }
         // Syncs what a killed broker before this one hadn't synced.

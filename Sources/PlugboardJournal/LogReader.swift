@@ -107,7 +107,7 @@ struct LogReader: ~Copyable {
 
     /// Passes the writes of the last record to `take`. Throws `JournalError.damaged` if its batch can't be read.
     func forEachWrite(_ take: RecordTaker) throws {
-        if try !record.forEachWrite(of: line, take) { throw damage("the batch can't be read").error }
+        if !record.forEachWrite(of: line, take) { throw damage("the batch can't be read").error }
     }
 
     /// Reads files, in this order, and passes each record to `take`, which returns false if it is a batch that can't be
@@ -144,7 +144,8 @@ struct LogReader: ~Copyable {
     }
 
     private mutating func nextLine() throws -> LogStep {
-        passShown()
+        pass(shown, lines: shown > 0 ? 1 : 0)
+        shown = 0
         guard let feed = try nextFeed() else { return atEnd() }
         if feed == 0 { return try passRoom() }
         shown = feed + 1
@@ -186,7 +187,8 @@ struct LogReader: ~Copyable {
     private mutating func passRoom() throws -> LogStep {
         let end = place
         while true {
-            pass(emptyLines)
+            let count = emptyLines
+            pass(count, lines: count)
             if !window.isEmpty {
                 return .damage(
                     Damage(place: end, what: "there is something after the end", isUnwritten: true)
@@ -204,10 +206,10 @@ struct LogReader: ~Copyable {
         return count
     }
 
-    private mutating func pass(_ count: Int) {
-        window.removeFirst(count)
-        offset += count
-        lineNumber += count
+    private mutating func pass(_ bytes: Int, lines: Int) {
+        window.removeFirst(bytes)
+        offset += bytes
+        lineNumber += lines
         searched = 0
     }
 
@@ -239,15 +241,6 @@ struct LogReader: ~Copyable {
 
     /// Shorter than any record, but longer than any run of zeros from single wrong bits.
     private static let holeBytesMin = 32
-
-    private mutating func passShown() {
-        guard shown > 0 else { return }
-        window.removeFirst(shown)
-        offset += shown
-        lineNumber += 1
-        searched = 0
-        shown = 0
-    }
 
     private mutating func nextFeed() throws -> Int? {
         while true {

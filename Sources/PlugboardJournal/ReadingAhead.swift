@@ -23,14 +23,12 @@ final class ReadingAhead: Sendable {
         var empty: [RecordBatch] = []
         /// How the recovery ended. No batch follows.
         var outcome: Result<Recovered, any Error>?
-        /// Nobody takes more.
-        var isGivenUp = false
     }
 
     private let state = Mutex(State())
 
-    /// The same as `Recovery.run`. `take` runs on the calling thread. If it throws, nothing more is read. `expect` gets
-    /// most keys a little before, so that their memory can be fetched.
+    /// The same as `Recovery.run`. `take` runs on the calling thread. `expect` gets most keys a little before, so that
+    /// their memory can be fetched.
     func run(
         _ store: any FileStore,
         boot: String,
@@ -43,7 +41,6 @@ final class ReadingAhead: Sendable {
             let outcome = Result { try read(store, boot) }
             state.withLock { $0.outcome = outcome }
         }
-        defer { state.withLock { $0.isGivenUp = true } }
         var batch = RecordBatch()
         while true {
             var outcome: Result<Recovered, any Error>?
@@ -57,14 +54,14 @@ final class ReadingAhead: Sendable {
                 return true
             }
             if let outcome { return try outcome.get() }
-            try batch.forEach(expect, take)
+            batch.forEach(expect, take)
             batch.removeAll()
         }
     }
 
     /// Waits until `isDone`, which the other thread makes possible.
-    private func wait(until isDone: (inout State) throws -> Bool) rethrows {
-        while try !state.withLock({ try isDone(&$0) }) { Pause.sleep(seconds: Self.pauseSeconds) }
+    private func wait(until isDone: (inout State) -> Bool) {
+        while !state.withLock({ isDone(&$0) }) { Pause.sleep(seconds: Self.pauseSeconds) }
     }
 
     // MARK: The thread
@@ -73,25 +70,21 @@ final class ReadingAhead: Sendable {
         var batch = RecordBatch()
         let found = try Recovery.run(store, boot: boot, isCutting: true) { record, line in
             batch.append(record, line)
-            if batch.bytes.count >= Self.batchBytes { try hand(over: &batch) }
+            if batch.bytes.count >= Self.batchBytes { hand(over: &batch) }
         }
-        try hand(over: &batch)
+        hand(over: &batch)
         return found
     }
 
     /// Hands a batch over and gets an empty one, as soon as few enough wait.
-    private func hand(over batch: inout RecordBatch) throws {
-        try wait { state in
-            if state.isGivenUp { throw GivenUp() }
+    private func hand(over batch: inout RecordBatch) {
+        wait { state in
             if state.waiting.count == Self.waitingMax { return false }
             state.waiting.append(batch)
             batch = state.empty.popLast() ?? RecordBatch()
             return true
         }
     }
-
-    /// Ends a recovery that nobody waits for.
-    private struct GivenUp: Error {}
 }
 
 extension RecordBatch {
@@ -100,7 +93,7 @@ extension RecordBatch {
     /// So many ahead, the line itself is fetched from where the other thread has left it.
     private static let fetched = 12
 
-    fileprivate func forEach(_ expect: (Span<UInt8>) -> Void, _ take: RecordTaker) throws {
+    fileprivate func forEach(_ expect: (Span<UInt8>) -> Void, _ take: RecordTaker) {
         let bytes = bytes.span
         for index in entries.indices {
             if index + Self.fetched < entries.count {
@@ -110,7 +103,7 @@ extension RecordBatch {
                 let line = entries[index + Self.expected].place.bytes(of: bytes)
                 expect(entries[index + Self.expected].record.key.bytes(of: line))
             }
-            try take(entries[index].record, entries[index].place.bytes(of: bytes))
+            take(entries[index].record, entries[index].place.bytes(of: bytes))
         }
     }
 }

@@ -32,7 +32,7 @@ public enum RecordKind: Equatable, Sendable {
 }
 
 /// Gets updates and deletes, in order. `line` has the bytes of `record`.
-public typealias RecordTaker = (_ record: RecordLine, _ line: Span<UInt8>) throws -> Void
+public typealias RecordTaker = (_ record: RecordLine, _ line: Span<UInt8>) -> Void
 
 /// The members of a record. A missing member is empty, 0 or nil. Unknown members are ignored.
 public struct RecordLine: Sendable {
@@ -119,7 +119,9 @@ public struct RecordLine: Sendable {
 
     /// Passes the writes of this record to `take`: itself, or each event of a batch, which has the batch's time.
     /// Returns false if the batch is malformed or empty. Other records have no writes.
-    public func forEachWrite(of line: Span<UInt8>, _ take: RecordTaker) rethrows -> Bool {
+    public func forEachWrite(
+        of line: Span<UInt8>, _ take: (RecordLine, Span<UInt8>) throws -> Void
+    ) rethrows -> Bool {
         if kind == .update || kind == .delete { try take(self, line) }
         guard kind == .batch else { return true }
         let array = events.bytes(of: line)

@@ -120,7 +120,7 @@ struct Recovery: ~Copyable {
             }
             guard reader.record.kind == .update else { throw reader.damage("the record is no value").error }
             keys += 1
-            try take(reader.record, reader.line)
+            take(reader.record, reader.line)
         }
         guard keys == header.keys else { throw reader.damage("there aren't as many values as it says").error }
     }
@@ -201,8 +201,7 @@ struct Recovery: ~Copyable {
                 )
             }
             note(header)
-            let isTrue = FolderMark.isTrue(header.mark ?? "", ofSegment: number, in: store)
-            found.mayBeCopy = store.hasStamps && !isTrue
+            found.mayBeCopy = store.hasStamps && !store.isTrue(mark: header.mark ?? "", ofSegment: number)
             return nil
         }
     }
@@ -218,7 +217,7 @@ struct Recovery: ~Copyable {
         found.isClosed = kind == .closed
         found.when = reader.record.when
         switch kind {
-        case .update, .delete: try take(reader.record, reader.line)
+        case .update, .delete: take(reader.record, reader.line)
         case .batch: try reader.forEachWrite(take)
         case .revision: break
         case .synced:

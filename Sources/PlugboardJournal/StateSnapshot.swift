@@ -110,9 +110,9 @@ extension FileStore {
     func compact(upTo last: UInt64, _ file: SnapshotFile) throws -> Int {
         let files = JournalFiles(names: try names())
         let bytes = try place(JournalFiles.snapshot(last), whenOnDisk: file.finish)
-        // If a removed name comes back after a crash, the next broker removes the file again.
-        removeAll(files.snapshots.filter { $0 < last }.map(JournalFiles.snapshot))
-        removeAll(files.torn.dropLast(JournalLimits.tornFilesMax))
+        // If a removed name comes back after a crash, or if one can't be removed now, a later snapshot does it.
+        let old = files.snapshots.filter { $0 < last }.map(JournalFiles.snapshot)
+        for name in old + files.torn.dropLast(JournalLimits.tornFilesMax) { try? remove(name) }
         return bytes
     }
 }

@@ -68,25 +68,4 @@ import Testing
         disk.flip("segment-0000000001.jsonl", bit: 1_000_000)
         #expect(throws: JournalError.self) { try ahead(disk) }
     }
-
-    private struct Enough: Error {}
-
-    @Test func `who takes no more ends the reading, too`() throws {
-        try write()
-        weak var store: SimulatedDisk?
-        do {
-            let copy = disk.afterKill()
-            store = copy
-            var taken = 0
-            #expect(throws: Enough.self) {
-                _ = try ReadingAhead().run(copy, boot: "") { _, _ in
-                    taken += 1
-                    if taken == 10 { throw Enough() }
-                }
-            }
-            #expect(taken == 10)
-        }
-        // The thread has the disk as long as it reads.
-        try eventually("the thread ends") { store == nil }
-    }
 }
