@@ -144,7 +144,7 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
             bus.hub.keyspace[try bus.observable("a.plain")].removeValue()
         },
         StateMistake("Hub", "it counts the bytes of their records") { bus in
-            bus.hub.durability.addLiveBytes(1)
+            bus.hub.durability.records.liveBytes += 1
         },
         StateMistake("Keyspace", "no value is newer than the bus") { bus in
             bus.hub.keyspace.resume(bus.hub.keyspace.epoch, at: 3)

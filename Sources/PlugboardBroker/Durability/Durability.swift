@@ -15,13 +15,13 @@ struct Durability: ~Copyable {
     private static let tickNanoseconds: UInt64 = 1_000_000_000
     private let inPlace = InPlace()
     /// The records that wait to be written.
-    private(set) var records = RecordBuffer()
+    var records = RecordBuffer()
     private(set) var journal: JournalWriter?
     /// A snapshot of the values in memory, while it is being made.
     private var copy: StateCopy?
     private var tickTime: UInt64 = 0
     /// Replies that wait for the disk.
-    private(set) var replies = DurableReplies()
+    var replies = DurableReplies()
     /// Subscriptions that are sent older events, and need the next piece of the journal.
     private var toRead: [SubscriptionHandle] = []
     /// Pieces that were read for them.
@@ -44,21 +44,6 @@ struct Durability: ~Copyable {
             return false
         }
     }
-
-    /// Notes that the records of all values have grown by so many bytes, or shrunk if `bytes` is negative.
-    @inline(__always)
-    mutating func addLiveBytes(_ bytes: Int) { records.liveBytes += bytes }
-
-    @inline(__always)
-    mutating func record(_ commit: borrowing Commit) { records.append(commit) }
-
-    /// Records that a revision was used for something that isn't kept.
-    mutating func pass(_ revision: UInt64) { records.append(passedRevision: revision) }
-
-    /// Begins a batch: the records up to `endBatch` are kept together or not at all.
-    mutating func beginBatch(revision: UInt64) { records.beginBatch(revision: revision) }
-
-    mutating func endBatch() { records.endBatch() }
 
     // MARK: Durable replies
 
@@ -110,16 +95,6 @@ struct Durability: ~Copyable {
     mutating func awaitDisk(_ reply: DurableReplies.Waiting, id: Span<UInt8>, sum: Span<UInt8>) {
         replies.add(reply, upTo: records.commits, id: id, sum: sum)
     }
-
-    /// Takes the next reply whose write is on disk, and copies its `id` and its sum.
-    mutating func nextReply(
-        upTo mark: JournalMark, id: inout ByteBuffer, sum: inout ByteBuffer
-    ) -> DurableReplies.Waiting? {
-        replies.next(upTo: mark, id: &id, sum: &sum)
-    }
-
-    /// A sync is done. Those whose replies are sent now will probably write again.
-    mutating func expectWrites() { replies.expectWrites() }
 
     // MARK: The journal
 
@@ -237,11 +212,6 @@ struct Durability: ~Copyable {
         journal = nil
         failure = nil
         begin(RecordBuffer())
-    }
-
-    /// Checks that replies wait in their order, and that each session counts its own.
-    func checkInvariants(_ sessions: borrowing SessionTable) throws(BrokenInvariant) {
-        try replies.checkInvariants(sessions)
     }
 
     /// Writes the last line, and returns when everything is on disk.

@@ -82,7 +82,7 @@ extension Hub {
             return forget(known ?? keyspace.insert(key, hash: hash), record, author)
         }
         let observable = known ?? keyspace.insert(key, hash: hash, valueCount: record.value.count)
-        durability.addLiveBytes(keyspace[observable].growth(to: record.value.count))
+        durability.records.liveBytes += keyspace[observable].growth(to: record.value.count)
         if access.countsKeys { keyspace.charge(observable, count: record.value.count, to: author) }
         let value = record.value.bytes(of: line)
         keyspace.set(observable, value, cause: record.cause, writer: author)
@@ -100,7 +100,7 @@ extension Hub {
     ) {
         if keyspace[observable].hasValue {
             keyspace.unbind(observable, &deadlines)
-            durability.addLiveBytes(-keyspace[observable].recordBytes)
+            durability.records.liveBytes -= keyspace[observable].recordBytes
             if access.countsKeys { keyspace.discharge(observable) }
         }
         keyspace.removeValue(of: observable, cause: record.cause, writer: nil)

@@ -296,8 +296,8 @@ extension Hub {
     mutating func answerDurable(upTo mark: JournalMark, _ refusal: Refusal? = nil) {
         var id = ByteBuffer()
         var sum = ByteBuffer()
-        durability.expectWrites()
-        while let reply = durability.nextReply(upTo: mark, id: &id, sum: &sum) {
+        durability.replies.expectWrites()
+        while let reply = durability.replies.next(upTo: mark, id: &id, sum: &sum) {
             let session = reply.session
             guard sessions.contains(session) else { continue }
             sessions[session].awaitedWrites -= 1

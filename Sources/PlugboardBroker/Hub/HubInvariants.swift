@@ -17,7 +17,7 @@ extension Hub: Checked {
         try checkDeadlines()
         try access.checkInvariants(foundUse())
         try keyspace.checkAuthors(signatures)
-        try durability.checkInvariants(sessions)
+        try durability.replies.checkInvariants(sessions)
         try Self.always.hold("no batch is being written", durability.records.eventsOfBatch == 0)
         try delivery.checkInvariants(sessions)
     }

@@ -347,6 +347,6 @@ extension Hub {
         guard insight.takesRevision() else { return }
         keyspace.advance()
         // If there is no room, the next write that is kept has a later revision.
-        if durability.records.hasOwnRoom { durability.pass(revision) }
+        if durability.records.hasOwnRoom { durability.records.append(passedRevision: revision) }
     }
 }

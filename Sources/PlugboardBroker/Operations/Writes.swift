@@ -96,7 +96,7 @@ extension Hub {
         let needed = RecordBuffer.needed(forBatch: bytes, writes: requests.batch.writes.count, author: author)
         if !durability.records.hasRoom(needed: needed) { try makeRoom(needed: needed) }
         if requests.decoder.writes.contains(where: { $0.operation != .emit }) { keyspace.advance() }
-        durability.beginBatch(revision: revision)
+        durability.records.beginBatch(revision: revision)
         var results = ByteBuffer()
         swap(&results, &requests.batch.bytes)
         requests.batch.isUnderWay = true
@@ -107,7 +107,7 @@ extension Hub {
         swap(&results, &requests.batch.bytes)
         requests.batch.isUnderWay = false
         countOwedToRuns()
-        durability.endBatch()
+        durability.records.endBatch()
         replyWritten(asked)
     }
 
@@ -194,7 +194,7 @@ extension Hub {
         if access.countsKeys { keyspace.charge(observable, count: value.count, to: author) }
         if durability.isCopying { copyEarly(observable) }
         let change = keyspace.set(observable, value, cause: cause, writer: author)
-        if !change.isReserved { durability.addLiveBytes(change.growth) }
+        if !change.isReserved { durability.records.liveBytes += change.growth }
         remember(operation, observable, author, cause)
         if reason != nil || request.isBounded || change.hasMarks {
             renewLifetime(of: observable, request, reason, session)
@@ -212,7 +212,7 @@ extension Hub {
         let news = WriteEvent(.delete, of: observable, revision, to: Span(), by: author, cause, reason)
         announce(news)
         if !keyspace[observable].isReserved {
-            durability.addLiveBytes(-keyspace[observable].recordBytes)
+            durability.records.liveBytes -= keyspace[observable].recordBytes
         }
         if access.countsKeys { keyspace.discharge(observable) }
         removeValue(of: observable, by: author, cause)
@@ -279,7 +279,7 @@ extension Hub {
     @inline(__always)
     private mutating func record(_ news: borrowing WriteEvent, _ request: Request? = nil) {
         let observable = news.observable
-        if keyspace[observable].isReserved { return durability.pass(revision) }
+        if keyspace[observable].isReserved { return durability.records.append(passedRevision: revision) }
         var commit = Commit(
             key: keyspace[observable].key,
             revision: revision,
@@ -292,7 +292,7 @@ extension Hub {
             commit.grace = keyspace.bond(of: observable)?.milliseconds ?? 0
         }
         (commit.expires, commit.end) = (expiry(request), end(request))
-        durability.record(commit)
+        durability.records.append(commit)
     }
 
     /// When the written value ends, in milliseconds since 1970; 0 if it doesn't.
