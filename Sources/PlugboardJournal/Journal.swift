@@ -59,10 +59,7 @@ public enum Journal {
         // A killed broker may have left reserved room after the end. This frees it.
         try? store.sync(JournalFiles.segment(segment))
         guard isShort() else { return }
-        for segment in index.old(upTo: index.snapshot, keeping: 0) {
-            _ = index.forgetFirst()
-            try? store.remove(JournalFiles.segment(segment))
-        }
+        for old in index.forgetOld(keeping: 0) { try? store.remove(JournalFiles.segment(old.number)) }
     }
 
     /// A random name for a life of the revision counter: 16 hexadecimal digits.

@@ -61,8 +61,10 @@ public enum JournalWork: Sendable {
         do {
             switch self {
             case .sync(let files, let withNames):
-                for file in files { try file.sync(store) }
-                if withNames { try store.syncNames() }
+                try certainly {
+                    for file in files { try file.sync(store) }
+                    if withNames { try store.syncNames() }
+                }
                 return .synced
             case .prepare(let bytes):
                 return .prepared(store.create(JournalFiles.next, withRoom: bytes, atLeast: bytes)?.0)
@@ -70,12 +72,13 @@ public enum JournalWork: Sendable {
                 var left = bytes
                 for each in files.reversed() where left > 0 {
                     let count = min(left, each.bytes)
-                    try each.file?.writeBack(from: each.bytes - count, count: count)
+                    try certainly { try each.file?.writeBack(from: each.bytes - count, count: count) }
                     left -= count
                 }
                 return .sent(bytes - left, upTo: end)
             case .release(let file, let bytes):
-                try file.releaseRoom()
+                // What couldn't be freed stays until the next start.
+                try? file.releaseRoom()
                 return .released(bytes: bytes)
             case .write(let file, let piece):
                 file.append(piece)
@@ -86,21 +89,11 @@ public enum JournalWork: Sendable {
                 return .released(bytes: bytes)
             case .read(let request): return .read(ReadPiece(request, store))
             }
+        } catch JournalError.failed(let error) {
+            // The system tells such an error only once, also one of the names.
+            return .syncFailed(error)
         } catch {
-            return failed(error)
-        }
-    }
-
-    private func failed(_ error: any Error) -> WorkDone? {
-        if case JournalError.failed(let error) = error { return .syncFailed(error) }
-        return switch self {
-        // The system tells such an error only once, also one of the names.
-        case .sync, .send:
-            .syncFailed(error as? SystemError ?? SystemError(code: EIO, operation: "sync"))
-        case .compact: .compactionFailed("\(error)")
-        // What couldn't be freed stays until the next start.
-        case .release(_, let bytes): .released(bytes: bytes)
-        case .prepare, .write, .trim, .read: nil
+            return .compactionFailed("\(error)")
         }
     }
 }

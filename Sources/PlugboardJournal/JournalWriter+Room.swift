@@ -136,13 +136,12 @@ extension JournalWriter {
     func trimHistory() { trim(keeping: history) }
 
     private func trim(keeping historyBytes: Int) {
-        for segment in index.old(upTo: index.snapshot, keeping: historyBytes) {
-            let bytes = index.forgetFirst()
-            unreleased += bytes
+        for old in index.forgetOld(keeping: historyBytes) {
+            unreleased += old.bytes
             // It needs no sync any more, and the system may drop its unwritten bytes.
-            let unsynced = ended.firstIndex { $0.segment == segment }.map { ended.remove(at: $0) }
+            let unsynced = ended.firstIndex { $0.segment == old.number }.map { ended.remove(at: $0) }
             if unsynced != nil { isClosing = true }
-            worker.add(.trim(segment, closing: unsynced, bytes: bytes))
+            worker.add(.trim(old.number, closing: unsynced, bytes: old.bytes))
         }
     }
 

@@ -131,7 +131,7 @@ public final class JournalWriter {
         self.index = index
         file = try store.create(JournalFiles.segment(segment))
         ended = recovered.unsynced.map { UnsyncedFile(segment: $0) }
-        hasFailed = recovered.hasFailed
+        hasFailed = recovered.files.hasFailed
         isSnapshotWanted = hasFailed
     }
 
@@ -146,7 +146,8 @@ public final class JournalWriter {
         try writeTurn(&records)
         // The marks of earlier brokers count until this line is written.
         if header.mark != nil, records.isEmpty {
-            for name in recovered.marks where name != JournalFiles.mark(segment) { try? store.remove(name) }
+            let marks = recovered.files.marks
+            for name in marks where name != JournalFiles.mark(segment) { try? store.remove(name) }
         }
         // Syncs what a killed broker before this one hadn't synced.
         if !recovered.isClosed, !ended.isEmpty, options.sync == .interval { beginSync() }

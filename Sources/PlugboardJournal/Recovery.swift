@@ -25,16 +25,14 @@ public struct Recovered: Sendable {
     /// Whether the folder may be an older copy of what its last broker left. Then the broker begins a new
     /// epoch, too.
     public internal(set) var mayBeCopy = false
-    /// The marks in the folder.
-    var marks: [String] = []
+    /// The files that were found.
+    let files: JournalFiles
     /// The number of the last segment or snapshot; 0 if there is none.
     var lastSegment: UInt64 = 0
     var signpost: Signpost?
     /// The number of the snapshot that was read (0 if there is none), and its size.
     var snapshot: UInt64 = 0
     var snapshotBytes = 0
-    /// Whether the disk failed under an earlier broker.
-    var hasFailed = false
     /// Segments that may not be on disk, because their broker was killed before it synced them.
     var unsynced: [UInt64] = []
     /// The revision of the snapshot; 0 if there is none. Of the writes up to it, only the newest of each
@@ -50,8 +48,8 @@ public struct Recovered: Sendable {
 /// One recovery.
 struct Recovery: ~Copyable {
     private let store: any FileStore
-    private let files: JournalFiles
-    private var found = Recovered()
+    private var found: Recovered
+    private var files: JournalFiles { found.files }
     /// Names the machine's present start.
     private let boot: String
     /// Otherwise nothing on disk changes: a torn end is reported and stays.
@@ -61,7 +59,7 @@ struct Recovery: ~Copyable {
         self.store = store
         self.boot = boot
         self.isCutting = isCutting
-        files = JournalFiles(names: try store.names())
+        found = Recovered(files: JournalFiles(names: try store.names()))
     }
 
     /// Whether a snapshot is complete and undamaged, and can be opened.
@@ -86,7 +84,6 @@ struct Recovery: ~Copyable {
         // A signpost names a segment that is gone, and no snapshot replaces it.
         if files.last > files.lastThere { throw JournalError.missing(file: JournalFiles.segment(files.last)) }
         found.signpost = files.signposts.last
-        found.marks = files.marks
         if isCutting { try removeUnfinished() }
         if let number = files.snapshots.last { try readSnapshot(number, take) }
         try readSegments(take)
@@ -94,7 +91,6 @@ struct Recovery: ~Copyable {
         // has written isn't lost while the machine runs.
         let isSameBoot = !boot.isEmpty && found.boot == boot
         found.mayLack = found.epoch != nil && !isSameBoot && !found.isClosed
-        found.hasFailed = files.hasFailed
         return found
     }
 

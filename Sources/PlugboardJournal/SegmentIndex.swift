@@ -5,7 +5,7 @@ import PlugboardPosix
 
 /// The segments that exist, with the present one.
 struct SegmentIndex {
-    private struct Entry {
+    struct Entry {
         let number: UInt64
         /// The revision of the last record before the segment; nil if nobody can read on from here.
         var revision: UInt64?
@@ -85,22 +85,17 @@ struct SegmentIndex {
         return max(historyBytes, min(bytes(from: first), historyBytes + JournalLimits.readingBytesMax))
     }
 
-    /// The segments that aren't needed when a snapshot replaces all up to `last`: except the last ones that have so many
-    /// bytes.
-    func old(upTo last: UInt64, keeping historyBytes: Int) -> [UInt64] {
+    /// Forgets the segments that the snapshot replaces, except the last ones that have so many bytes. Returns them.
+    mutating func forgetOld(keeping historyBytes: Int) -> ArraySlice<Entry> {
         let most = JournalLimits.segmentsKeptMax(historyBytes: historyBytes)
         var (first, kept) = (max(0, entries.count - 1), 0)
         while first > 0, kept < historyBytes, entries.count - first <= most {
             first -= 1
             kept += entries[first].bytes
         }
-        return entries[..<first].prefix { $0.number <= last }.map(\.number)
-    }
-
-    /// Forgets the first segment. Returns how many bytes it had.
-    mutating func forgetFirst() -> Int {
-        let bytes = entries.removeFirst().bytes
-        heldBytes -= bytes
-        return bytes
+        let old = entries[..<first].prefix { $0.number <= snapshot }
+        entries.removeFirst(old.count)
+        heldBytes -= old.reduce(0) { $0 + $1.bytes }
+        return old
     }
 }

@@ -65,7 +65,7 @@ import Testing
 
     /// Nine segments of 1,000 bytes that a snapshot replaces, and the present one.
     private func index() throws -> SegmentIndex {
-        var recovered = Recovered()
+        var recovered = Recovered(files: JournalFiles(names: []))
         recovered.revision = 100
         var index = try SegmentIndex(SimulatedDisk(), epoch: "e1", after: recovered)
         for number in UInt64(2)...10 {
@@ -87,8 +87,7 @@ import Testing
         index.pin(4)
         #expect(index.bytesToKeep(2_000) == 6_000)
         var other = index
-        #expect(index.old(upTo: 9, keeping: 6_000) == [1, 2, 3])
-        for _ in 1...3 { #expect(index.forgetFirst() == 1_000) }
+        #expect(index.forgetOld(keeping: 6_000).map(\.number) == [1, 2, 3])
         #expect(index.heldBytes == 6_000)
         #expect(index.segment(after: 350) == nil && index.segment(after: 400) == 4)
         other.unpin(4)
@@ -99,13 +98,14 @@ import Testing
         "at least the wanted part of the history stays", arguments: [(0, 10), (1, 9), (1_000, 9), (1_001, 8)]
     )
     func history(bytes: Int, first: UInt64) throws {
-        #expect(try index().old(upTo: 9, keeping: bytes) == Array(1..<first))
+        var index = try index()
+        #expect(index.forgetOld(keeping: bytes).map(\.number) == Array(1..<first))
     }
 
     @Test func `what no snapshot replaces stays, and nobody reads across a gap or another epoch`() throws {
         var index = try index()
         index.snapshot = 4
-        #expect(index.old(upTo: 4, keeping: 0) == [1, 2, 3, 4])
+        #expect(index.forgetOld(keeping: 0).map(\.number) == [1, 2, 3, 4])
         index.end(bytes: 10)
         index.begin(12, after: 1_200)
         #expect(index.segment(after: 1_199) == nil && index.segment(after: 1_200) == 12)
