@@ -27,7 +27,11 @@ public final class BackgroundWorker: JournalWorker, Sendable {
     }
 
     public func add(_ work: JournalWork) {
-        queues[work.kind.rawValue].add { [self] in work.run(store).map(report) }
+        queues[work.kind.rawValue].add { [self] in
+            guard let result = work.run(store) else { return }
+            done.withLock { $0.append(result) }
+            wakeup.signal()
+        }
     }
 
     public func wait(for kind: JournalWork.Kind) { queues[kind.rawValue].wait() }
@@ -37,11 +41,6 @@ public final class BackgroundWorker: JournalWorker, Sendable {
             defer { done = [] }
             return done
         }
-    }
-
-    private func report(_ result: WorkDone) {
-        done.withLock { $0.append(result) }
-        wakeup.signal()
     }
 }
 

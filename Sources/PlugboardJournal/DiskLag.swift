@@ -94,9 +94,6 @@ struct DiskRate {
 }
 
 extension JournalWriter {
-    /// Whether it is counted how far the disk is behind: where a sync waits for nobody.
-    var countsLag: Bool { options.sync == .interval }
-
     /// Sends to the disk what was written since the last sync began or since the last time.
     func sendToDisk() {
         worker.add(.send(ended + [present], bytes: lag.unsent, upTo: lag.written))

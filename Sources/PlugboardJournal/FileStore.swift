@@ -82,21 +82,20 @@ extension AppendableFile {
 }
 
 extension FileStore {
-    /// Gives a file its own name when `finish` has returned, which brings to disk what was written under another one.
-    /// Throws `JournalError.failed` if it isn't known whether the names are on disk: that counts for all names.
-    func place<Result>(_ name: String, whenOnDisk finish: () throws -> Result) throws -> Result {
+    /// Ends a snapshot's unfinished file, and gives it its name when it is on disk. Returns its size. Throws
+    /// `JournalError.failed` if it isn't known whether the names are on disk: that counts for all names.
+    func finish(_ file: SnapshotFile, as name: String) throws -> Int {
         let unfinished = JournalFiles.unfinished(name)
-        let result: Result
         do {
-            result = try finish()
-        } catch {
+            let bytes = try file.finish()
+            try rename(unfinished, to: name)
+            try certainly(syncNames)
+            return bytes
+        } catch let error as SystemError {
             // The disk may be full, and the unfinished file would take the last room.
             try? remove(unfinished)
             throw error
         }
-        try rename(unfinished, to: name)
-        try certainly(syncNames)
-        return result
     }
 
     /// Creates a file, instead of one of that name if there is one.

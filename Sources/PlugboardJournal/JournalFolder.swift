@@ -6,7 +6,6 @@ import PlugboardPosix
 
 /// A journal's folder, locked against other processes while this object lives.
 public final class JournalFolder: Sendable {
-    public let path: String
     public var store: any FileStore { folder }
     /// Whether the lock was inherited from the program before.
     public let isInherited: Bool
@@ -17,7 +16,6 @@ public final class JournalFolder: Sendable {
     /// broker before it. Throws `JournalError.inUse` or `SystemError`.
     public init(path: String, inheritance: Inheritance? = nil) throws {
         folder = try DataFolder(path: path)
-        self.path = path
         if let inherited = inheritance?.takeLock(ofFolder: path) {
             lock = inherited
             isInherited = true

@@ -168,14 +168,12 @@ public struct JournalRepair: ~Copyable {
         (result.keys, result.revision) = (count, header.revision)
         let name = JournalFiles.snapshot(header.segment)
         let file = SnapshotFile(try store.createAnew(JournalFiles.unfinished(name)))
-        _ = try store.place(name) {
-            let now = WallClock.millisecondsSince1970()
-            var snapshot = StateSnapshot(header, file, when: now, write: file.append)
-            for write in newest.values.sorted(by: { ($0.revision, $0.number) < ($1.revision, $1.number) }) {
-                if let body = write.body { snapshot.append(body.span, when: write.when) }
-            }
-            snapshot.end()
-            return try file.finish()
+        let now = WallClock.millisecondsSince1970()
+        var snapshot = StateSnapshot(header, file, when: now, write: file.append)
+        for write in newest.values.sorted(by: { ($0.revision, $0.number) < ($1.revision, $1.number) }) {
+            if let body = write.body { snapshot.append(body.span, when: write.when) }
         }
+        snapshot.end()
+        _ = try store.finish(file, as: name)
     }
 }

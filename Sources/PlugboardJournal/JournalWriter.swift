@@ -201,7 +201,7 @@ public final class JournalWriter {
                 let count = try file.append(records.bytes)
                 records.removeFirst(count)
                 bytes += count
-                if countsLag { lag.noteWritten(count) }
+                if options.sync == .interval { lag.noteWritten(count) }
             }
             written = records.commits
             if lag.unsent >= JournalLimits.sentBytesMin, lag.isSentAtOnce { sendToDisk() }
@@ -270,7 +270,7 @@ public final class JournalWriter {
 
     private func noteSlowSync() {
         let taken = time.nanoseconds() - syncBegan
-        guard isSyncing, countsLag, taken >= lagTold else { return }
+        guard isSyncing, options.sync == .interval, taken >= lagTold else { return }
         lagTold = 2 * taken
         news.append(.behind(seconds: Int(taken / 1_000_000_000), bytes: lag.waiting))
     }

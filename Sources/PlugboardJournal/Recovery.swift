@@ -340,10 +340,11 @@ extension FileStore {
         }
         var isKept = true
         do {
-            try place(name) {
-                try copy(segment, offset..<end, to: try createAnew(JournalFiles.unfinished(name)))
-            }
+            try copy(segment, offset..<end, to: createAnew(name))
+            try syncNames()
         } catch let error as SystemError where error.isNoRoom {
+            // The copy would take the last room.
+            try? remove(name)
             isKept = false
         }
         try truncate(segment, to: offset)

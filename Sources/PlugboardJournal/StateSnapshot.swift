@@ -109,7 +109,7 @@ extension FileStore {
     /// its size. Throws `JournalError` or `SystemError`; then no file was removed.
     func compact(upTo last: UInt64, _ file: SnapshotFile) throws -> Int {
         let files = JournalFiles(names: try names())
-        let bytes = try place(JournalFiles.snapshot(last), whenOnDisk: file.finish)
+        let bytes = try finish(file, as: JournalFiles.snapshot(last))
         // If a removed name comes back after a crash, or if one can't be removed now, a later snapshot does it.
         let old = files.snapshots.filter { $0 < last }.map(JournalFiles.snapshot)
         for name in old + files.torn.dropLast(JournalLimits.tornFilesMax) { try? remove(name) }
