@@ -154,27 +154,11 @@ struct Recovery: ~Copyable {
     /// Returns false if the segment has a torn end. Nothing can follow it.
     private mutating func readSegment(_ number: UInt64, later: [UInt64], _ take: RecordTaker) throws -> Bool {
         var reader = try LogReader(JournalFiles.segment(number), in: store)
-        if let damage = try open(&reader, number) {
-            try checkBeginning(damage, number)
-            try cut(&reader, damage, number, later)
-            return false
-        }
-        found.isClosed = false
-        while true {
-            switch try reader.next() {
-            case .end:
-                if found.signpost == Signpost(segment: number, isClosed: true), !found.isClosed {
-                    throw reader.damage("the end is missing").error
-                }
-                finish(number, reader)
-                return true
-            case .damage(let damage):
-                finish(number, reader)
-                try cut(&reader, damage, number, later)
-                return false
-            case .record: try apply(reader, take)
-            }
-        }
+        var damage = try open(&reader, number)
+        if damage == nil { damage = try readRecords(&reader, number, take) }
+        guard let damage else { return true }
+        try cut(&reader, damage, number, later)
+        return false
     }
 
     /// Reads the first line of a segment. Returns damage that a crash may explain: the line is missing,
@@ -202,10 +186,25 @@ struct Recovery: ~Copyable {
         }
     }
 
-    private mutating func finish(_ number: UInt64, _ reader: borrowing LogReader) {
-        found.lastSegment = number
-        found.unsynced.append(number)
-        found.chain = reader.chain
+    /// Takes the records of a segment that has begun. Returns damage that a crash may explain.
+    private mutating func readRecords(
+        _ reader: inout LogReader, _ number: UInt64, _ take: RecordTaker
+    ) throws -> Damage? {
+        found.isClosed = false
+        defer {
+            (found.lastSegment, found.chain) = (number, reader.chain)
+            found.unsynced.append(number)
+        }
+        while true {
+            switch try reader.next() {
+            case .record: try apply(reader, take)
+            case .damage(let damage): return damage
+            case .end:
+                let wasClosed = found.signpost == Signpost(segment: number, isClosed: true)
+                if wasClosed, !found.isClosed { throw reader.damage("the end is missing").error }
+                return nil
+            }
+        }
     }
 
     private mutating func apply(_ reader: borrowing LogReader, _ take: RecordTaker) throws {
@@ -236,11 +235,17 @@ struct Recovery: ~Copyable {
         _ reader: inout LogReader, _ damage: Damage, _ number: UInt64, _ later: [UInt64]
     ) throws {
         let offset = damage.place.offset
-        let wasClosed = found.signpost.map { $0.isClosed && $0.segment >= number } ?? false
+        let isSameStart = !boot.isEmpty && found.boot == boot
         // What was written since the machine was started is there, unless the disk failed.
-        let isThere = !boot.isEmpty && found.boot == boot && !files.hasFailed
+        let isThere = isSameStart && !files.hasFailed
         let wasSafe = try reader.saysSafe(upTo: isThere ? nil : offset, later: later, in: store)
-        guard damage.isUnwritten, !wasSafe, !wasClosed else { throw damage.error }
+        guard damage.isUnwritten, !wasSafe else { throw damage.error }
+        if let signpost = found.signpost, signpost.segment >= number {
+            // It names a segment only after that has begun, and only a stopped machine can lose that beginning.
+            let isOfThisStart = !boot.isEmpty && signpost.boot == Signpost.mark(ofBoot: boot)
+            let isLost = offset == 0 && (isSameStart || isOfThisStart)
+            if signpost.isClosed || isLost { throw damage.error }
+        }
         if reader.writtenBytes == 0, later.isEmpty {
             // The file has no written bytes, so nothing is missing.
             found.isClosed = false
@@ -259,14 +264,6 @@ struct Recovery: ~Copyable {
         try turnSignpostBack(before: offset > 0 ? number + 1 : number)
         let isKept = try store.cut(segment: number, at: offset, writtenTo: end, later: later, keptAs: kept)
         if !isKept { found.torn?.keptAs = nil }
-    }
-
-    /// Throws if the beginning of a segment is lost although the machine hasn't stopped since. A signpost
-    /// names a segment only after it has begun, and only a stopped machine can lose that beginning.
-    private func checkBeginning(_ damage: Damage, _ number: UInt64) throws {
-        guard let signpost = found.signpost, signpost.segment >= number else { return }
-        guard let mark = Signpost.mark(ofBoot: boot) else { return }
-        if found.boot == boot || signpost.boot == mark { throw damage.error }
     }
 
     /// Sets the signpost back to a segment before `number`. Otherwise the next recovery would miss the
