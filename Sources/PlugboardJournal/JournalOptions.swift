@@ -26,24 +26,6 @@ public struct JournalOptions: Sendable {
     var waitingBytes = JournalLimits.waitingBytesMin
     var slackBytes = JournalLimits.slackBytes
     var laidOutBytes = JournalLimits.laidOutBytes
-
-    /// What the journal may take up beyond its tight bound, where so many bytes are free and so many are
-    /// written in a second. `needed` bytes of it can't be given back yet.
-    func leeway(free: Int, bytesPerSecond: Int, atLeast needed: Int = 0) -> Int {
-        let wanted = max(bytesPerSecond * JournalLimits.leewaySeconds, needed)
-        let most = min(max(wanted, leewayBytes.lowerBound), leewayBytes.upperBound)
-        let leeway = min(most, free / JournalLimits.leewaysPerDisk)
-        return leeway > JournalLimits.promisedBytes ? leeway : 0
-    }
-
-    /// A snapshot is due when the files have more bytes than this besides the present values, which have `live`. It
-    /// leaves half of the leeway to clients that write meanwhile, or more if they will probably write as much as
-    /// `meanwhile`.
-    func deadBytesMax(live: Int, leeway: Int, meanwhile: Int = 0) -> Int {
-        let left = leeway - leeway / JournalLimits.leewayForFew - meanwhile
-        let used = max(leeway / JournalLimits.leewayUsedMin, min(left, leeway / 2))
-        return JournalLimits.share(of: live) + slackBytes + used
-    }
 }
 
 extension JournalOptions {

@@ -12,21 +12,28 @@ extension JournalWriter {
     /// The bytes in the files that a snapshot would leave out. History doesn't count.
     private func dead(_ live: Int) -> Int { index.looseBytes + bytes + liveThen - live }
 
+    /// A snapshot is due when there are more of them than this. That leaves half of the leeway to clients that write
+    /// meanwhile, or more if they will probably write as much as `meanwhile`.
+    private func deadMax(_ live: Int, meanwhile: Int = 0) -> Int {
+        let left = leeway - leeway / JournalLimits.leewayForFew - meanwhile
+        let used = max(leeway / JournalLimits.leewayUsedMin, min(left, leeway / 2))
+        return JournalLimits.share(of: live) + options.slackBytes + used
+    }
+
     var mayCompact: Bool { !isCompacting && segment >= retryAt }
 
     /// Whether earlier brokers left very much, because they didn't live long enough to make a snapshot.
     func isOverdue(_ live: Int) -> Bool {
         let factor = JournalLimits.overdueFactor
         return index.looseSegments > factor * JournalLimits.looseSegmentsMax
-            || dead(live) > factor * options.deadBytesMax(live: live, leeway: leeway)
+            || dead(live) > factor * deadMax(live)
     }
 
-    /// Whether there are so many that a snapshot is worthwhile. The limit leaves some of the promised bytes for writes
-    /// during the snapshot.
+    /// Whether there are so many that a snapshot is worthwhile.
     func holdsTooMuch(_ live: Int) -> Bool {
         guard mayCompact else { return false }
         let meanwhile = min(Double(rate.bytesPerSecond) * Double(snapshotNanoseconds) / 1e9, Double(leeway))
-        return dead(live) > options.deadBytesMax(live: live, leeway: leeway, meanwhile: Int(meanwhile))
+        return dead(live) > deadMax(live, meanwhile: Int(meanwhile))
     }
 
     func isCompactionWorthwhile(_ live: Int) -> Bool {

@@ -67,10 +67,7 @@ extension JournalWriter {
     /// there is room for it.
     func beginMeasuring(live: Int) {
         let free = store.freeBytes() ?? .max
-        // It falls no faster than room is freed.
-        let used = leeway - roomLeft(live)
-        let needed = min(leeway, used + used / JournalLimits.leewayForFew)
-        leeway = options.leeway(free: free, bytesPerSecond: rate.bytesPerSecond, atLeast: needed)
+        measureLeeway(live: live, free: free)
         let part = live / JournalLimits.segmentsPerState
         let most = max(options.segmentBytes.lowerBound, leeway / JournalLimits.segmentsPerLeeway)
         var end = max(min(segmentLength, most), part)
@@ -78,6 +75,16 @@ extension JournalWriter {
         end = min(end, max(JournalLimits.smallSegmentBytesMin, free / JournalLimits.segmentsPerDisk))
         segmentEnd = end
         preparationStart = isSmall ? .max : end / 2
+    }
+
+    /// What the journal may take up now beyond its tight bound. It falls no faster than room is freed.
+    private func measureLeeway(live: Int, free: Int) {
+        let used = leeway - roomLeft(live)
+        let needed = min(leeway, used + used / JournalLimits.leewayForFew)
+        let wanted = max(rate.bytesPerSecond * JournalLimits.leewaySeconds, needed)
+        let bounds = options.leewayBytes
+        leeway = min(max(wanted, bounds.lowerBound), bounds.upperBound, free / JournalLimits.leewaysPerDisk)
+        if leeway <= JournalLimits.promisedBytes { leeway = 0 }
     }
 
     // MARK: The next file
