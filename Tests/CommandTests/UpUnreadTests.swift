@@ -57,8 +57,41 @@ final class UpUnreadTests: ShopSuite {
         let kept = lines.count - 2
         #expect(kept > 0 && kept < count)
         for (place, line) in lines.prefix(kept).enumerated() { #expect(line.hasPrefix("line \(place + 1) ")) }
-        #expect(lines[kept] == "plugboard up: \(count - kept) lines left out here, because nobody read")
+        let reason = "left out here, because they couldn't be written"
+        #expect(lines[kept] == "plugboard up: \(count - kept) lines \(reason)")
         #expect(lines.last == "later")
         #expect(!backlog.isReaderGone)
     }
+
+    #if os(Linux)
+        @Test("if what it prints can't be written, as on a full disk, up goes on, too")
+        func fullDisk() throws {
+            try shop.add("loud", "echo one; echo two; echo $$ >> pids; exec sleep 1000")
+            let up = try Run(["up"], in: shop.folder, terminal: "/dev/full")
+            try Signals.send(SIGKILL, to: shop.pids("loud", count: 1)[0])
+            let loud = try shop.pids("loud", count: 2)
+            #expect(try plugboard("plugins", in: shop.folder).lines.count == 2)
+            up.signal(SIGTERM)
+            #expect(try up.finished().end == .exited(0))
+            try shop.expectGone(loud)
+        }
+
+        @Test("what a full disk takes no longer is left out; when there is room again, a line says how much")
+        func room() throws {
+            let disk = try DataFile.appending(to: "/dev/full")
+            let backlog = OutputBacklog(OutputStream(StandardStream(fd: disk.raw)))
+            let poller = try PollerKind.standard.make()
+            for number in 1...5 { backlog.line("line \(number)") }
+            try backlog.keepUp(poller, token: 1)
+            backlog.finish()
+            #expect(!backlog.isReaderGone)
+            let path = try shop.folder.write("room", "")
+            let file = try DataFile.appending(to: path)
+            #expect(dup2(file.raw, disk.raw) == disk.raw)
+            try backlog.keepUp(poller, token: 1)
+            backlog.line("later")
+            let notice = "plugboard up: 4 lines left out here, because they couldn't be written"
+            #expect(shop.folder.text("room") == "line 1\n\(notice)\nlater\n")
+        }
+    #endif
 }

@@ -1,6 +1,6 @@
 // The output of a program that must go on although nobody reads it: at a terminal that is stopped, before a
-// pager that waits for a key, or into a log collector that hangs. What the reader doesn't take at once waits
-// here, and what doesn't fit is left out.
+// pager that waits for a key, into a log collector that hangs, or into a file on a full disk. What isn't taken
+// at once waits here, and what doesn't fit is left out.
 
 import PlugboardPosix
 
@@ -19,6 +19,8 @@ final class OutputBacklog {
     private var waiting: ArraySlice<UInt8> = []
     /// How many lines were left out after what waits. Until that has been read, all others are left out, too.
     private var leftOut = 0
+    /// Whether the system has refused what waits, as on a full disk. No poller tells when that is over.
+    private var hasFailed = false
     private var isWatched = false
 
     init(_ target: OutputStream) {
@@ -31,10 +33,11 @@ final class OutputBacklog {
     /// Writes a text that has its own line feeds.
     func text(_ text: String) { write(target.textBytes(text)) }
 
-    /// Writes what the reader takes now, and has the poller report when it takes more.
+    /// Writes what the reader takes now, and has the poller report when it takes more. After a failure each call
+    /// tries again.
     func keepUp(_ poller: any Poller, token: UInt64) throws {
         send()
-        guard isWatched == waiting.isEmpty else { return }
+        guard isWatched != (!waiting.isEmpty && !hasFailed) else { return }
         if isWatched {
             poller.remove(target.stream.fd)
         } else {
@@ -67,12 +70,21 @@ final class OutputBacklog {
         while !waiting.isEmpty {
             switch target.stream.writeAtOnce(&waiting) {
             case nil: return
-            case .all: waiting = notice()[...]
-            case .readerGone, .failed:
+            case .all: (waiting, hasFailed) = (notice()[...], false)
+            case .readerGone:
                 isReaderGone = true
                 (waiting, leftOut) = ([], 0)
+            case .failed: return keepBegunLine()
             }
         }
+    }
+
+    /// Keeps the line in which the writing failed, so that it comes whole, and leaves out those after it.
+    private func keepBegunLine() {
+        hasFailed = true
+        let end = waiting.firstIndex(of: 0x0A).map { $0 + 1 } ?? waiting.endIndex
+        leftOut += waiting[end...].count { $0 == 0x0A }
+        waiting = waiting[..<end]
     }
 
     /// The line that stands for those that were left out; nothing if none was.
@@ -80,11 +92,11 @@ final class OutputBacklog {
         guard leftOut > 0 else { return [] }
         let lines = leftOut == 1 ? "1 line" : "\(leftOut) lines"
         leftOut = 0
-        return target.textLine("\(Program.name) up: \(lines) left out here, because nobody read")
+        return target.textLine("\(Program.name) up: \(lines) left out here, because they couldn't be written")
     }
 
     /// Also true if the wait was interrupted, or has failed: the next write finds that out.
     private func takesMore(within milliseconds: Int32) -> Bool {
-        PipeCalls.wait(for: .write, of: target.stream.fd, milliseconds: milliseconds) != 0
+        !hasFailed && PipeCalls.wait(for: .write, of: target.stream.fd, milliseconds: milliseconds) != 0
     }
 }

@@ -30,8 +30,9 @@ extension Command {
             plugin that ends with status 0 is done. plugboard plugins shows the state of each plugin, and \
             so do the keys $broker.plugins.* on the bus. up reads a plugin.json again at each start of its \
             plugin; plugboard plugins reload reads all of them, including new ones. up doesn't wait for who reads \
-            its output: what doesn't fit is left out, a line says how many lines that were, and plugboard \
-            plugins log has the last ones.
+            its output: what doesn't fit, there or on a full disk, is left out, a line says how many lines that \
+            were, and plugboard plugins log has the last ones. When the reader has gone (up | head), everything \
+            stops.
 
             On Ctrl-C or SIGTERM, up stops the plugins, then the broker. A plugin and everything that it \
             started get SIGTERM, and SIGKILL after 2 seconds. A second Ctrl-C, at least half a second \
