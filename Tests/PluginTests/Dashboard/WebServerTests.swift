@@ -110,6 +110,30 @@ struct WebServerTests {
         #expect(events < 48, "\(events) of 50 came one by one")
     }
 
+    @Test("a page that begins to read late gets all that waits for it, and needs no heartbeat for that")
+    func latePage() throws {
+        var patience = WebPatience.endless
+        patience.heartbeat = 10 * HangGuard.seconds
+        let server = try PageServer(patience: patience)
+        let stream = try PageStream(server)
+        _ = try stream.event()
+        _ = try stream.ask(#"{"op":"subscribe","id":1,"key":"big.*","sub":"s"}"#)
+        let writer = try LinePeer(path: server.socket)
+        let text = String(repeating: "x", count: 500_000)
+        for number in 1...60 {
+            try writer.send(#"{"op":"publish","id":1,"key":"big.\#(number)","value":"\#(text)"}"# + "\n")
+            while try !writer.text().contains(#""ok":"publish""#) {}
+        }
+        // By now more waits than the server holds for a page.
+        Pause.sleep(seconds: 0.2)
+        var keys: Set<Substring> = []
+        while keys.count < 60 {
+            if let match = try stream.event().prefix(200).firstMatch(of: /"key":"(big\.[0-9]+)"/) {
+                keys.insert(match.1)
+            }
+        }
+    }
+
     @Test("ends when it is told to")
     func end() throws {
         func end() throws -> Shared<Bool> {

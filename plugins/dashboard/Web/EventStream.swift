@@ -50,6 +50,8 @@ extension WebServer {
                 tellGone(stream, connection)
             }
         }
+        // First, so that what follows knows how much room there is: nothing else wakes a stream that isn't polled.
+        guard connection.flush() != nil else { return close(connection) }
         // What was held back goes on as soon as the browser has read, for no descriptor tells of it again.
         while stream.link.hasLine, connection.waitingBytes < WebLimits.streamBytesMax {
             hand(stream, to: connection)
