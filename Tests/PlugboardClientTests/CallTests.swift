@@ -64,6 +64,30 @@ struct CallTests {
         withExtendedLifetime(again) {}
     }
 
+    @Test("a call that came before the broker knew that serving ends is answered", arguments: [false, true])
+    func lateCall(isStop: Bool) async throws {
+        let answers = Log<String>()
+        let call = #"{"event":"call","call":"c","key":"s","revision":0,"value":5,"by":"x"}"#
+        let fake = try FakeBroker { peer in
+            try peer.send(FakeBroker.greeting())
+            try peer.send(#"{"ok":"serve","id":\#(try peer.expect("serve")),"key":"s"}"#)
+            let id = try peer.expect("unserve")
+            try peer.send(call)
+            try answers.add(peer.line() ?? "nothing")
+            try peer.send(#"{"ok":"unserve","id":\#(id),"key":"s"}"#)
+            try peer.send(call)
+            try answers.add(peer.line() ?? "nothing")
+            try peer.drain()
+        }
+        let bus = try await fake.connect()
+        let serving = try await bus.serve("s") { (number: Int) in number + 1 }
+        if isStop { bus.stop() } else { serving.dispose() }
+        try await eventually("both are answered") { answers.count == 2 }
+        #expect(answers.all[0].contains(#""value":6"#))
+        #expect(answers.all[1].contains(#""code":"no_provider""#))
+        bus.close()
+    }
+
     @Test("a server's error reaches the caller with its code")
     func errors() async throws {
         let broker = try await TestBroker()

@@ -57,7 +57,7 @@ extension Link {
     func serve(_ server: CallServer, timeout: Duration?) async throws {
         let refusal: BusError? = state.withLock { state in
             if state.isStopped { return .closed }
-            guard state.servers[server.pattern] == nil else { return Self.served(server.pattern) }
+            guard state.servers[server.pattern]?.isEnding ?? true else { return Self.served(server.pattern) }
             state.servers[server.pattern] = LinkState.Serving(server: server, isLive: false)
             return nil
         }
@@ -82,27 +82,30 @@ extension Link {
 
     /// Ends serving. Calls that have come are still answered.
     func unserve(_ server: CallServer) {
-        change { state in
-            guard state.remove(server), case .joined = state.phase else { return }
-            appendUnserve(server, &state)
-        }
+        change { end(server, &$0) }
     }
 
-    private func appendUnserve(_ server: CallServer, _ state: inout LinkState) {
-        appendInternal(ObjectWriter(op: "unserve").adding("key", string: server.pattern), &state)
+    /// Asks the broker for no more calls. Until it has answered, those that it sent before may come.
+    private func end(_ server: CallServer, _ state: inout LinkState) {
+        guard let serving = state.servers[server.pattern], serving.server === server, !serving.isEnding else {
+            return
+        }
+        guard case .joined = state.phase else { return _ = state.remove(server) }
+        state.servers[server.pattern]?.isEnding = true
+        let request = ObjectWriter(op: "unserve").adding("key", string: server.pattern)
+        appendInternal(request, &state) { [weak self] _ in
+            self?.state.withLock { _ = $0.remove(server) }
+        }
     }
 
     /// Ends all serving, because a program that stops should get no more calls.
     func unserveAll(_ state: inout LinkState) {
-        let servers = state.servers.values.map(\.server)
-        state.servers = [:]
-        guard case .joined = state.phase else { return }
-        for server in servers { appendUnserve(server, &state) }
+        for serving in state.servers.values { end(serving.server, &state) }
     }
 
     /// Serves again on a new connection. If the broker refuses, serving ends.
     func serveAgain(_ state: inout LinkState) {
-        for serving in state.servers.values where serving.isLive {
+        for serving in state.servers.values where serving.isLive && !serving.isEnding {
             let server = serving.server
             state.setupLeft += 1
             appendInternal(server.request, &state) { [weak self] result in
@@ -123,7 +126,8 @@ extension Link {
 
     /// This client stood in line, and serves from now on.
     func tookOver(_ pattern: String) {
-        if let server = state.withLock({ $0.servers[pattern]?.server }) { tellServing(server) }
+        guard let serving = state.withLock({ $0.servers[pattern] }), !serving.isEnding else { return }
+        tellServing(serving.server)
     }
 
     /// Tells a spare that it serves, before its calls.
@@ -192,6 +196,8 @@ extension LinkState {
     struct Serving {
         let server: CallServer
         var isLive: Bool
+        /// Whether the broker was asked for no more calls, and hasn't answered yet.
+        var isEnding = false
     }
 
     /// Removes a server. Returns whether it was still there.
