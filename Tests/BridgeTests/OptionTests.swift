@@ -21,6 +21,18 @@ struct OptionTests {
         #expect(source.patterns("own").isEmpty)
     }
 
+    @Test("in the file, lines of one name add up if it may have several; otherwise they are a mistake")
+    func twice() throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("options", "share = a,b\nsend = x\nshare = c\n")
+        let source = try OptionSource(["file": file], [:])
+        #expect(source.patterns("share") == ["a", "b", "c"])
+        #expect(source.patterns("send") == ["x"])
+        let mistaken = try folder.write("mistaken", "host = a\nhost = b\n")
+        let mistake = #expect(throws: BridgeMistake.self) { try OptionSource(["file": mistaken], [:]) }
+        #expect(mistake?.description == "\(mistaken): \"host\" stands twice")
+    }
+
     @Test("the password comes from a file or the environment")
     func password() throws {
         let folder = try TemporaryFolder()
@@ -54,6 +66,14 @@ struct OptionTests {
             (
                 ["--etcd", "http://127.0.0.1:1", "--share", "a.**", "--share", "a.b"],
                 "\"a.**\" and \"a.b\" overlap"
+            ),
+            (
+                ["--etcd", "http://127.0.0.1:1", "--share", "a", "--send", "$x.**"],
+                "\"$x.**\" never crosses: no key of a bus: a token begins with $"
+            ),
+            (
+                ["--etcd", "http://127.0.0.1:1", "--share", "bridge.**"],
+                "\"bridge.**\" never crosses: keys under bridge. stay on their bus"
             ),
             (
                 ["--etcd", "http://127.0.0.1:1", "--share", "a", "--user", "me"],

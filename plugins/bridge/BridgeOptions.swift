@@ -27,7 +27,7 @@ enum BridgeOptions {
     static let compare = PluginOption.integer(
         "compare", "SECONDS", 1...86_400, "how often everything is compared with etcd (600)"
     )
-    static let file = PluginOption.text("file", "PATH", "a file with more options, a line NAME = VALUE each")
+    static let file = PluginOption.text("file", "PATH", "a file with more options, lines NAME = VALUE")
 
     static let all = [
         etcd, prefix, host, share, send, receive, own, user, passwordFile, cacert, cert, key, proxy, compare,
@@ -41,7 +41,8 @@ enum BridgeOptions {
 
         Patterns are separated by commas or spaces, or each has its own option:
         --share a --share b. The same options stand in the environment
-        (PLUGBOARD_BRIDGE_ETCD, PLUGBOARD_BRIDGE_SHARE, …) or in the file of --file.
+        (PLUGBOARD_BRIDGE_ETCD, PLUGBOARD_BRIDGE_SHARE, …) or in the file of --file,
+        where etcd, share, send, receive and own may each have several lines.
         The password comes from --password-file, or from PLUGBOARD_BRIDGE_PASSWORD.
         The variables http_proxy and ALL_PROXY don't count: only --proxy sends
         requests to a proxy.
@@ -215,7 +216,15 @@ struct OptionSource {
             guard names.contains(name) else {
                 throw BridgeMistake(description: "\(path): there is no option \"\(name)\"")
             }
-            values[name] = trimmed(line[line.index(after: sign)...])
+            let value = trimmed(line[line.index(after: sign)...])
+            guard let before = values[name] else {
+                values[name] = value
+                continue
+            }
+            guard lists.contains(name) else {
+                throw BridgeMistake(description: "\(path): \"\(name)\" stands twice")
+            }
+            values[name] = before + " " + value
         }
         return values
     }
@@ -225,8 +234,9 @@ struct OptionSource {
         return String(rest.reversed())
     }
 
-    private static let names: Set<String> = [
-        "etcd", "prefix", "host", "share", "send", "receive", "own", "user", "compare", "password-file",
-        "cacert", "cert", "key", "proxy",
-    ]
+    private static let names = lists.union([
+        "prefix", "host", "user", "compare", "password-file", "cacert", "cert", "key", "proxy",
+    ])
+    /// Those that may have several lines.
+    private static let lists: Set<String> = ["etcd", "share", "send", "receive", "own"]
 }

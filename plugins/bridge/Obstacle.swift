@@ -21,9 +21,16 @@ enum Obstacle: Error, Equatable, Sendable {
     init?(key: Span<UInt8>) {
         if let fault = Key.fault(key) {
             self = .key(fault)
-        } else if Key.isReserved(key) {
+        } else {
+            self.init(spelling: key)
+        }
+    }
+
+    /// What keeps all keys of a pattern, or a key, from crossing; nil if nothing does.
+    init?(spelling: Span<UInt8>) {
+        if Key.isReserved(spelling) {
             self = .reserved
-        } else if key.starts(with: Self.bridgeKeys.span) {
+        } else if spelling.starts(with: Self.bridgeKeys.span) {
             self = .bridgeKey
         } else {
             return nil

@@ -41,6 +41,9 @@ struct Sharing: Sendable, Equatable {
         if all.count > Limits.patternsMax { return "more than \(Limits.patternsMax) patterns" }
         for pattern in all {
             if Pattern.fault(Array(pattern.utf8).span) != nil { return "\"\(pattern)\" is not a pattern" }
+            if let obstacle = Obstacle(spelling: Array(pattern.utf8).span) {
+                return "\"\(pattern)\" never crosses: \(obstacle)"
+            }
         }
         for (index, pattern) in all.enumerated() {
             for other in all.dropFirst(index + 1) where Self.overlaps(pattern, other) {
