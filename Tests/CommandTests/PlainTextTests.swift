@@ -30,6 +30,8 @@ final class PlainTextTests: BrokerSuite {
         #expect(try run("get", "screen").output == #""two\nlines""# + "\n")
         _ = try run("publish", "screen", "--text", "-", input: "bytes\r\n\n")
         #expect(try run("get", "screen").output == #""bytes\r\n""# + "\n")
+        _ = try run("publish", "screen", "--text", "-", input: "bytes\r\n")
+        #expect(try run("get", "screen").output == #""bytes\r""# + "\n")
         _ = try run("publish", "screen", "--text", "")
         #expect(try run("get", "screen").output == "\"\"\n")
         _ = try run("publish", "screen", "--text", "12")

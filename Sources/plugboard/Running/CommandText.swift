@@ -23,7 +23,7 @@ enum CommandText {
     /// The text without the line feed at its end; nil if it isn't UTF-8.
     static func string(_ output: [UInt8]) -> String? {
         var bytes = output
-        if bytes.last == 0x0A { bytes.removeLast(bytes.dropLast().last == 0x0D ? 2 : 1) }
+        if bytes.last == 0x0A { bytes.removeLast() }
         return String(validating: bytes, as: UTF8.self)
     }
 }
