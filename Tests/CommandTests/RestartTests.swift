@@ -146,6 +146,17 @@ struct SupervisedProcessTests {
         #expect(child.end == nil)
     }
 
+    @Test("if its folder is gone, the reason says so")
+    func missingFolder() {
+        let start = ChildStart(program: "/bin/sh", folder: "/no/such", output: .piped)
+        let child = SupervisedProcess(name: "it", terms: ProcessSpec(start: start), clock: time.clock)
+        guard case .crashed(let reason, _) = child.begin() else {
+            Issue.record("it began")
+            return
+        }
+        #expect(reason.contains("/bin/sh (its folder /no/such is gone): "))
+    }
+
     @Test("asked to stop, it has its time, then it is killed once and doesn't start again")
     func stopped() throws {
         let child = process("trap '' TERM; echo ready; while :; do sleep 0.01; done")

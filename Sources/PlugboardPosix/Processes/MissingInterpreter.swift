@@ -40,10 +40,17 @@ struct MissingInterpreter {
 }
 
 extension SystemError {
-    /// A program couldn't be started.
-    static func starting(_ program: String, _ operation: String, code: Int32) -> SystemError {
+    /// A program couldn't be started. `folder` is the one that it should run in.
+    static func starting(
+        _ program: String, _ operation: String, in folder: String? = nil, code: Int32
+    ) -> SystemError {
         let isAboutFile = [ENOENT, ENOTDIR, EACCES].contains(code)
-        let missing = isAboutFile ? MissingInterpreter(of: program) : nil
-        return SystemError(code: code, operation: operation, subject: program + (missing?.text ?? ""))
+        guard isAboutFile else { return SystemError(code: code, operation: operation, subject: program) }
+        let missing = folder.flatMap(missingFolder) ?? MissingInterpreter(of: program)?.text ?? ""
+        return SystemError(code: code, operation: operation, subject: program + missing)
+    }
+
+    private static func missingFolder(_ folder: String) -> String? {
+        FileStatus(path: folder).kind == .folder ? nil : " (its folder \(folder) is gone)"
     }
 }

@@ -19,7 +19,9 @@ enum SpawnCalls {
                 )
             }
         }
-        guard code == 0 else { throw SystemError.starting(start.program, "start", code: code) }
+        guard code == 0 else {
+            throw SystemError.starting(start.program, "start", in: start.folder, code: code)
+        }
         return pid
     }
 
