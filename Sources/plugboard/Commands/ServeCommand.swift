@@ -43,7 +43,7 @@ extension Command {
             when it ends, in the order in which they came. who shows who waits.
 
             When the broker goes, the command waits for it and serves again. Ctrl-C answers the calls that \
-            have begun, and ends. Twice Ctrl-C kills their commands.
+            have begun, and ends. A second one, at least half a second later, kills their commands.
             """,
         examples: ["serve time.now -- date +%s", "serve 'text.*' --raw --jobs 4 -- ./answer.sh --short"],
         run: run

@@ -49,7 +49,7 @@ extension Command {
             time. If it falls behind, the newest event is next, and with --all each one. If a command \
             fails, that is reported, and the status is 1 at the end. One that takes longer than --limit is \
             ended, and has failed; without --limit, one that takes a minute is reported. Ctrl-C waits for \
-            those that run, twice Ctrl-C doesn't.
+            those that run; a second one, at least half a second later, doesn't.
 
             With --where, a leave shows that a value no longer matches. If several changes of a key were \
             folded into one line, as with --every, the line says how many.
