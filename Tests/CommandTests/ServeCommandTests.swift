@@ -98,8 +98,11 @@ final class ServeCommandTests: BrokerSuite {
         #expect(
             try run("call", "r").messages.contains("bad_answer: the command's output is no text in UTF-8")
         )
-        try stop(server)
-        try stop(raw)
+        let deep = try serve("d", [], "printf", String(repeating: "[", count: 65))
+        #expect(
+            try run("call", "d").messages.contains("output is nested deeper than 64 arrays and objects")
+        )
+        for each in [server, raw, deep] { try stop(each) }
     }
 
     @Test("an answer that fits no line is an error, and the next call is answered")

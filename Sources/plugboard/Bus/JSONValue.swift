@@ -12,9 +12,12 @@ struct JSONFault: Error, Equatable, Sendable {
 }
 
 extension JSONFault {
-    /// The message that the broker would send.
+    /// The message that the broker would send, in a form that can stand after "the value is".
     fileprivate init(_ failure: JSONFailure) {
-        self.init(offset: failure.offset, message: Refusal(failure).message)
+        let isDeep = failure.kind == .depth
+        let message =
+            isDeep ? "nested deeper than \(Limits.depthMax) arrays and objects" : Refusal(failure).message
+        self.init(offset: failure.offset, message: message)
     }
 }
 
