@@ -81,7 +81,8 @@ final class PlainTextTests: BrokerSuite {
     @Test("options that contradict each other, and parts that are no pointers, are usage errors")
     func contradictions() throws {
         let wrong: [([String], String)] = [
-            (["get", "a", "--field", "s"], "begins with \"/\""), (["get", "a", "--field", "/~2"], "~"),
+            (["get", "a", "--field", "s"], "begins with \"/\""),
+            (["get", "a", "--field", "s"], "\"/s\" names a member\n"), (["get", "a", "--field", "/~2"], "~"),
             (["get", "a", "--raw", "--json"], "--json prints whole lines"),
             (["subscribe", "a", "--field", "/a", "--fields", "/b"], "--fields doesn't go with --field"),
             (["subscribe", "a", "--raw", "--diff"], "--diff doesn't go with --raw"),

@@ -22,7 +22,7 @@ struct JSONPointerReader: ~Escapable {
             throw Refusal(.limit, message, at: offset)
         }
         guard let first = characters.first, first != UInt8(ascii: "/") else { return }
-        let hint = "\"/\(excerpt(characters.span))\" names a member, \"\" the whole value"
+        let hint = "\"/\(excerpt(characters.span))\" names a member"
         throw Refusal(.wrongType, "a JSON Pointer begins with \"/\"", hint: hint, at: offset)
     }
 
