@@ -134,6 +134,23 @@ final class ReplayTests: BrokerSuite {
         for bad in ["a..b", "$own", "a.*", ""] { #expect(try replay(text, "--to", bad).end == .exited(64)) }
     }
 
+    @Test("who wrote it first stays; how long it was to stay doesn't")
+    func origin() throws {
+        let lines = recording(
+            update("a", "1", 5, more: #","origin":"far","initial":true,"ttl":90000,"while":"connected""#),
+            update("b", "2", 6, more: #","origin":"away""#),
+            delete("b", 7)
+        )
+        let watcher = try Run(["subscribe", "*", "--count", "3"], in: folder)
+        try eventually("synced") { watcher.output.contains("synced") }
+        #expect(try replay(lines).end == .exited(0))
+        let told = try watcher.finished().lines.dropFirst()
+        #expect(told.map { $0.contains(#""origin":"far""#) } == [true, false, false])
+        #expect(told.map { $0.contains(#""origin":"away""#) } == [false, true, false])
+        let kept = try run("get", "a", "--json").output
+        #expect(kept.contains(#""origin":"far""#) && !kept.contains("ttl") && !kept.contains("while"))
+    }
+
     @Test("events come at their times divided by the speed")
     func speed() throws {
         let text = recording(update("a", "1", 1), update("b", "1", 2, ms: 200_000))

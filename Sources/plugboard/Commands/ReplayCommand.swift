@@ -24,7 +24,8 @@ extension Command {
             time: it publishes for an update, deletes for a delete, and emits for an emit. A batch is \
             played as a batch. Each cause is the new revision of the write that was the cause. Causes from \
             before the recording are left out, and so are the broker's own keys, which have a $. All \
-            writes carry this client's name.
+            writes carry this client's name, and keep their origin. ttl and while are left out: a value stays \
+            until a delete of the recording.
 
             replay checks a file first: if a line is wrong, it names the line and plays nothing. It plays \
             standard input up to the wrong line. If a file ends within a line, replay plays everything \

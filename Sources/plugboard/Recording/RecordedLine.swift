@@ -24,6 +24,8 @@ struct RecordedEvent: Sendable {
     let revision: UInt64
     /// The writer, as JSON.
     let by: ArraySlice<UInt8>?
+    /// Who wrote it first, as JSON.
+    var origin: ArraySlice<UInt8>?
     var cause: UInt64?
     /// Whether it belongs to the state at the start.
     let isInitial: Bool
@@ -151,6 +153,7 @@ enum RecordedLine {
             value: kind == .delete ? nil : value,
             revision: revision,
             by: object["by"]?.bytes,
+            origin: object["origin"]?.bytes,
             cause: object["cause"]?.integer,
             isInitial: object["initial"]?.bool == true,
             skipped: object["skipped"]?.integer ?? 0

@@ -38,5 +38,6 @@ struct ReplayRequests: Sendable {
     private func write(_ event: RecordedEvent, _ cause: (UInt64) -> UInt64?) -> ObjectWriter {
         ObjectWriter(op: event.kind.operation).adding("key", string: prefix + event.key)
             .adding("value", json: event.value).adding("cause", event.cause.flatMap(cause))
+            .adding("origin", json: event.origin)
     }
 }
