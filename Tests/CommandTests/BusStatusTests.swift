@@ -132,6 +132,15 @@ final class BusStatusTests: BrokerSuite {
         #expect(ProgramHealth(key: "a.health", value: value)?.counts.count == ProgramHealth.countsMax)
     }
 
+    @Test("what hasn't the form of a health is ignored, a message that is too long, too", arguments: [0, 1])
+    func healthForm(more: Int) throws {
+        let message = String(repeating: "x", count: HealthReport.messageBytesMax + more)
+        let text = #"{"state":"down","since":5,"message":"\#(message)","counts":{"a":1.5,"b":2}}"#
+        let told = ProgramHealth(key: "a.health", value: try JSONValue(parsing: Array(text.utf8)[...]))
+        #expect(told?.message == (more == 0 ? message : nil))
+        #expect(told?.since == nil && told?.counts.map(\.name) == ["b"])
+    }
+
     @Test("a count or a name that is told twice is shown once, because metrics may have no series twice")
     func healthTwice() throws {
         _ = try run("publish", "a-b.health", #"{"state":"well","counts":{"x":1,"y":5,"x":2,"z":6,"z":"no"}}"#)

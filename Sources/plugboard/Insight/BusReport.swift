@@ -61,7 +61,9 @@ struct ProgramHealth {
             let state = object["state"]?.string.flatMap(HealthState.init)
         else { return nil }
         (self.name, self.state, json) = (name, state, Array(value.bytes))
-        (since, message) = (object["since"]?.string, object["message"]?.string)
+        since = object["since"]?.string
+        let text = object["message"]?.string ?? ""
+        message = text.isEmpty || text.utf8.count > HealthReport.messageBytesMax ? nil : text
         counts = Self.counts(object["counts"]?.object?.members.prefix(Self.countsMax) ?? [])
     }
 

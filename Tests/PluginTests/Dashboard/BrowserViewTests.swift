@@ -47,6 +47,12 @@ extension BrowserTests {
             for word in words { try tab.wait("it is told: \(word)", for: "\(told)?.includes('\(word)')") }
             let own = "document.querySelector('.health tr[data-state=well]')?.textContent"
             try tab.wait("the dashboard is well", for: "\(own)?.startsWith('dashboardwell')")
+            try await shop.publish(
+                "odd.health", #"{"state":"down","since":5,"message":{"a":1},"counts":{"x":1.5,"y":2}}"#
+            )
+            let odd = "document.querySelector('.health tr[data-state=down]')?.textContent"
+            try tab.wait("only what has the form is told", for: "\(odd) === 'odddowny 2'")
+            try watcher.send("delete odd.health\n")
             lamp.close()
             try tab.wait("what has ended is gone", for: "\(told) === undefined")
             let figures = "[...document.querySelectorAll('.figures .card')].map((card) => card.innerText)"

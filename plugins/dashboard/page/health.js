@@ -20,6 +20,8 @@ const figures = [
 
 /** How a program says that it is, at `NAME.health`. */
 const healthStates = ["well", "degraded", "down"];
+/** What a program tells there has at most so many bytes, and so many numbers. */
+const [messageBytesMax, countsMax] = [1_024, 32];
 /** What is wrong, the worst first. */
 const worst = ["down", "broken", "degraded", "waiting", "lagging", "paused"];
 /** With more clients, only those are heard of that don't keep up. */
@@ -42,7 +44,8 @@ export class HealthView {
     this.watches = [
       bus.link.gather({ key: "$broker.clients.*", where }, this.clients, this.showSoon, withRates),
       bus.link.gather({ key: "$broker.plugins.*" }, this.plugins, this.showSoon),
-      bus.link.gather({ key: "*.health", where: { "/state": { in: healthStates } } }, this.told, this.showSoon),
+      bus.link.gather({ key: "*.health", where: { "/state": { in: healthStates } } }, this.told, this.showSoon,
+        reportOf),
       bus.link.watch({ key: "$broker.warnings" }, (event) => {
         if (event?.event === "update") this.warnings = event.value;
         this.showSoon();
@@ -169,9 +172,18 @@ function withRates(value, before) {
   return { ...value, at: now(), rates: { lines: rate("lines"), sent: rate("sent") } };
 }
 
+/** A report without what hasn't its form. */
+function reportOf({ state, since, message, counts }) {
+  const isShort = typeof message === "string" && new TextEncoder().encode(message).length <= messageBytesMax;
+  const isObject = typeof counts === "object" && counts !== null && !Array.isArray(counts);
+  return { state, since: typeof since === "string" ? since : undefined, message: isShort ? message : undefined,
+    counts: Object.entries(isObject ? counts : {}).filter(([, count]) => Number.isInteger(count) && count >= 0)
+      .slice(0, countsMax) };
+}
+
 /** What a program tells besides its state. */
 function toldText({ message, counts }) {
-  const texts = Object.entries(counts ?? {}).map(([name, count]) => `${name} ${count}`);
+  const texts = counts.map(([name, count]) => `${name} ${count}`);
   return [message, ...texts].filter(Boolean).join(", ");
 }
 
