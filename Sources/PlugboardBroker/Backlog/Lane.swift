@@ -436,6 +436,9 @@ struct Lanes: ~Copyable {
     /// The lane that somebody joined last: very many may fall behind with one event.
     private var latest = LaneHandle.none
 
+    /// Nobody waits who shares what it is owed.
+    @inline(__always) var isEmpty: Bool { all.count == 0 }
+
     subscript(lane: LaneHandle) -> Lane {
         _read { yield all[lane] }
         _modify { yield &all[lane] }

@@ -49,7 +49,8 @@ extension Hub {
         // Taken out meanwhile: nobody else needs the observers of a key while they are told.
         var observers = List<ObserverEntry>()
         matching.reach.exchange(&observers, of: news.observable)
-        let areMany = observers.count >= ReaderRuns.listMin && news.event != .emit
+        let areMany =
+            observers.count >= ReaderRuns.listMin && !matching.lanes.isEmpty && news.event != .emit
         if areMany {
             tellMany(news, observers.span)
         } else {
