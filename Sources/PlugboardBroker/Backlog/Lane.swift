@@ -343,7 +343,7 @@ struct ReaderRun: BitwiseCopyable {
     let lane: LaneHandle
     /// Where they stand.
     private let start: Int32
-    private(set) var end: Int32
+    private var end: Int32
     /// The first of them knew everything up to here when it began to wait, and the last was told what was written up to
     /// there.
     private var fell: UInt64

@@ -178,9 +178,10 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
             wakeups.own.drain()
             if let reason = wakeups.succession.takeRefusal() { hub.warn(.restart, reason) }
             if wakeups.succession.isWanted, let obstacle = hub.durability.obstacle {
+                let message = "it goes on as it was: \(obstacle)"
                 wakeups.succession.withdraw()
-                report("it goes on as it was: \(obstacle)")
-                hub.warn(.restart, "it goes on as it was: \(obstacle)")
+                report(message)
+                hub.warn(.restart, message)
             }
             // Two refusals may wake it once more than it finds one.
             if wakeups.succession.isEnding { isStopping = true }
