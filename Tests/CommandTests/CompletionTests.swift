@@ -89,6 +89,7 @@ struct CompletionTests {
         #expect(Completion(after: ["subscribe", "a", "b"], current: "") == .keys)
         #expect(Completion(after: ["explain", "publish"], current: "") == .keys)
         #expect(words("explain") == ["publish", "emit", "patch", "add", "delete"])
+        #expect(words("journal") == ["check", "new-epoch", "repair", "show"])
         #expect(Completion(after: ["replay"], current: "") == .files)
         #expect(Completion(after: ["bench"], current: "") == .files)
         #expect(words("help", current: "compl") == ["completions"])

@@ -204,6 +204,9 @@ final class PluginFolderTests: FolderSuite {
         ) {
             try found.check(["loger"])
         }
+        try folder.write("logs/plugin.json", #"{"name":"logs"}"#)
+        let problem = try #require(try read().problems.first)
+        #expect(throws: CommandError.usage("\(problem)")) { try read().check(["logs"]) }
     }
 }
 

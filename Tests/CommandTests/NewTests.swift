@@ -72,6 +72,9 @@ final class NewTests: FolderSuite {
         #expect(manifest("/a b").contains(#"[.package(name: "plugboard", path: "/a b")],"#))
         let address = "https://example.org/plugboard.git"
         #expect(manifest(address).contains(#"[.package(url: "\#(address)", branch: "main")],"#))
+        for address in ["https://example.org/fork.git", "ssh://host/a/fork", "git@host:fork.git"] {
+            #expect(manifest(address).contains(#".product(name: "PlugboardClient", package: "fork")"#))
+        }
         let files = PluginTemplate(name: "my-plugin", language: .swift, package: "/p").files
         #expect(files.contains { $0.text.contains("@testable import my_plugin\n") })
     }
@@ -108,7 +111,8 @@ final class NewTests: FolderSuite {
         #expect(there.end == .exited(1) && there.messages.contains("there is there already"))
         #expect(try Folder.names(in: folder("there")) == ["file"])
         for words in [
-            ["new"], ["new", "../a"], ["new", "1a"], ["new", ""], ["new", "a", "--sh", "--swift"],
+            ["new"], ["new", "../a"], ["new", "1a"], ["new", ""], ["new", "up"],
+            ["new", "a", "--sh", "--swift"],
             ["new", "a", "--package", "."], ["new", "a", "--swift", "--package", folder.path],
             ["new", String(repeating: "a", count: 65)], ["new", "a", "--ruby"],
         ] {

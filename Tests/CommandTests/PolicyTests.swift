@@ -34,6 +34,19 @@ final class PolicyTests: FolderSuite {
         #expect(try plugboard("policy", "check", "p.json", in: folder).output.hasPrefix("fine: 3 rules"))
     }
 
+    @Test("what needs a key of the broker's own says that the policy hides it")
+    func hidden() throws {
+        try folder.write("p.json", #"{"rules":[{"allow":{"everything":["**"]}}]}"#)
+        let broker = try startBroker(in: folder, "--policy", "p.json")
+        defer { broker.signal(SIGTERM) }
+        for command in ["services", "status", "metrics", "restart"] {
+            let finished = try run(command)
+            #expect(finished.end == .exited(1) && finished.output.isEmpty, "\(command)")
+            let message = "the broker's policy doesn't let this client see $broker."
+            #expect(finished.messages.contains(message), "\(command): \(finished.messages)")
+        }
+    }
+
     @Test("SIGHUP loads the file again; a wrong file changes nothing, and the broker says so")
     func reload() throws {
         try folder.write("p.json", #"{"rules":[{"allow":{"everything":["a"]}}]}"#)

@@ -193,6 +193,12 @@ final class UpStartTests: ShopSuite {
         let up = try shop.up()
         try eventually("it is told") { up.messages.contains("No plugins: there is no folder plugins here") }
         #expect(try plugboard("publish", "a", "1", in: shop.folder).end == .exited(0))
+        up.signal(SIGTERM)
+        _ = try up.finished()
+        try shop.add("one", "exec sleep 100")
+        let one = try shop.up("--plugins", "plugins/one")
+        let hint = "it is one itself (--plugins \(shop.folder.path)/plugins)"
+        try eventually("it is told where to look") { one.messages.contains(hint) }
     }
 
     @Test("at a socket path that is relative to the current folder")

@@ -11,6 +11,16 @@ extension BrokerConnection {
         return reply["value"]
     }
 
+    /// The value of a key of the broker's own. It is there unless a policy hides it from this client.
+    func ownValue(of key: String) throws -> JSONValue {
+        if let value = try value(of: key) { return value }
+        throw CommandError(
+            .refused,
+            "the broker's policy doesn't let this client see \(key)",
+            hints: ["the policy's \"allow\" needs \"$broker.**\" beside \"**\""]
+        )
+    }
+
     /// The values whose keys match a pattern, at one revision, in the order in which they come.
     func values(matching pattern: String) throws -> [(key: String, value: JSONValue)] {
         let reply = try accepted(ObjectWriter(op: "subscribe").adding("key", string: pattern))

@@ -71,6 +71,9 @@ extension Command {
                 "\"\(text)\" is no name: letters, digits, - and _, at most \(nameBytesMax), a letter first"
             )
         }
+        guard text != SupervisorClient.name else {
+            throw .usage("\"\(text)\" is no name: that is plugboard up itself")
+        }
         return text
     }
 

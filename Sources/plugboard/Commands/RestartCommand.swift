@@ -32,8 +32,7 @@ extension Command {
 
     private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         let connection = try BrokerConnection.open(invocation)
-        let reply = try connection.accepted(ObjectWriter(op: "get").adding("key", string: "$broker.stats"))
-        let told = reply["value"]?.object?["pid"]?.integer
+        let told = try connection.ownValue(of: TopKeys.stats).object?["pid"]?.integer
         guard let pid = BrokerProcess.confirmed(told, by: connection) else {
             throw CommandError(
                 .refused,

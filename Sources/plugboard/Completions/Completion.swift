@@ -140,7 +140,7 @@ enum Completion: Equatable {
         default: break
         }
         // A lower-case name is the word itself, or several.
-        guard parameter.name.allSatisfy({ $0.isLowercase || $0 == "|" }) else { return .words([]) }
+        guard parameter.name.allSatisfy({ $0.isLowercase || "|-".contains($0) }) else { return .words([]) }
         return .words(parameter.name.split(separator: "|").map { Candidate(word: String($0)) })
     }
 }

@@ -20,7 +20,7 @@ struct BusReport {
     init(_ connection: BrokerConnection) throws {
         path = connection.path
         greeting = connection.greeting
-        guard let stats = try connection.value(of: TopKeys.stats)?.object else {
+        guard let stats = try connection.ownValue(of: TopKeys.stats).object else {
             throw CommandError(.refused, "the broker doesn't tell how it is")
         }
         self.stats = stats

@@ -76,7 +76,7 @@ struct ServiceList {
 
     /// What clients serve now.
     private static func served(_ connection: BrokerConnection) throws -> [ListedService] {
-        let listed = try connection.value(of: TopKeys.services)?.object?["services"]?.array ?? []
+        let listed = try connection.ownValue(of: TopKeys.services).object?["services"]?.array ?? []
         return listed.compactMap(\.object).compactMap { service in
             service["key"]?.string.map {
                 ListedService(

@@ -104,7 +104,10 @@ struct PluginTemplate {
     private var packageManifest: String {
         let isAddress = package.contains("://") || package.hasPrefix("git@")
         let place = String(decoding: JSONText.encoded(package), as: UTF8.self)
-        let source = isAddress ? "url: \(place), branch: \"main\"" : "path: \(place)"
+        let source = isAddress ? "url: \(place), branch: \"main\"" : "name: \"plugboard\", path: \(place)"
+        // A package is known by the end of its address.
+        let end = package.split { $0 == "/" || $0 == ":" }.last.map(String.init) ?? package
+        let known = isAddress ? end.hasSuffix(".git") ? String(end.dropLast(4)) : end : "plugboard"
         return """
             // swift-tools-version: 6.2
             import PackageDescription
@@ -112,18 +115,17 @@ struct PluginTemplate {
             let package = Package(
                 name: "\(name)",
                 platforms: [.macOS(.v15)],
-                dependencies: [.package(name: "plugboard", \(source))],
+                dependencies: [.package(\(source))],
                 targets: [
                     .executableTarget(
                         name: "\(name)",
-                        dependencies: [.product(name: "PlugboardClient", package: "plugboard")]
+                        dependencies: [.product(name: "PlugboardClient", package: "\(known)")]
                     ),
                     .testTarget(name: "\(name)Tests", dependencies: ["\(name)"]),
                 ]
             )
 
             """
-            .replacing("package(name: \"plugboard\", url:", with: "package(url:")
     }
 
     private var main: String {

@@ -80,6 +80,7 @@ struct PluginFolder: Sendable {
     /// Throws unless there is a plugin of each of these names.
     func check(_ names: [String]) throws(CommandError) {
         for name in names where !plugins.contains(where: { $0.name == name }) {
+            if let problem = broken[path + "/" + name] { throw .usage(problem.description) }
             let hint = Suggestion.hint(for: name, among: plugins.map(\.name))
             throw .usage("there is no plugin \"\(name)\" in \(path)", hint: hint ?? available)
         }

@@ -189,7 +189,12 @@ private struct UpSession {
         guard let folder else {
             return "No plugins: there is no folder plugins here (--plugins DIR names one)."
         }
-        guard !plugins.isEmpty else { return "No plugins in \(folder.path)." }
+        guard !plugins.isEmpty else {
+            let isPlugin = FileStatus(path: PluginFolder.file(in: folder.path)).kind != .missing
+            let parent = ShellWord.quoted(SocketPath.folder(of: folder.path))
+            let hint = isPlugin ? ": it is one itself (--plugins \(parent))" : ""
+            return "No plugins in \(folder.path)\(hint)."
+        }
         return "Plugins: \(plugins.map(\.name).joined(separator: ", "))."
     }
 
