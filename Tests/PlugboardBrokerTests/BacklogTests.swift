@@ -36,7 +36,7 @@ struct ConflationTests {
         let pair = #"{"x":1,"y":2}"#
         for round in 1...2 {
             hub.send("pause 1", from: observer)
-            hub.send("publish a 1\npublish b 2\npublish c 3\nresume 1", from: writer)
+            hub.send("publish a 1\npublish b 2\npublish c 3", from: writer)
             hub.send("resume 1", from: observer)
             let lines = hub.read(observer).filter { $0.contains(#""event":"update""#) }
             let olds = round == 1 ? [12, 34, nil] : [1, 2, 3]
@@ -52,6 +52,14 @@ struct ConflationTests {
         hub.send("resume 2", from: observer)
         // With the value before, only the part that changed would be told.
         #expect(hub.read(observer).last?.contains(#""fields":{"/x":1,"/y":3}"#) == true)
+        hub.send("unsubscribe 2\npublish b \(pair)", from: observer)
+        subscribe(#","where":{"/x":{"==":1}},"sub":3"#)
+        hub.send("pause 3", from: observer)
+        hub.send("publish a {}\ndelete b", from: writer)
+        hub.send("resume 3", from: observer)
+        let lines = hub.read(observer).filter { $0.contains(#""event":"#) }
+        #expect(lines.map { $0.contains(#""event":"leave""#) } == [true, false])
+        #expect(lines.last?.contains(#""event":"delete""#) == true)
     }
 
     @Test("a client that is to be closed for two reasons is closed once, for the first")

@@ -120,7 +120,9 @@ extension Hub {
                 if mayHaveMissed(news, filter) { owed.markUnsure() }
                 owed.wasSent = matching[subscription].wasSent(news.observable, filter, keyspace)
             }
-            return append(owed, holding: holdOld(news, &owed, subscription), to: subscription, backlog)
+            // On a line of its own, because it may change what is owed.
+            let held = holdOld(news, &owed, subscription)
+            return append(owed, holding: held, to: subscription, backlog)
         }
         insight.count(steps: Cost.renewed)
         // A key of the snapshot that is deleted before it was sent has never existed for this observer.
