@@ -14,7 +14,8 @@ enum Program {
     static let spelling: String = {
         guard let word = Arguments.all().first, word.contains("/") else { return name }
         let here = Folder.current() + "/"
-        return ShellWord.quoted(word.hasPrefix(here) ? String(word.dropFirst(here.count)) : word)
+        let short = word.hasPrefix(here) ? String(word.dropFirst(here.count)) : word
+        return ShellWord.quoted(short.contains("/") ? short : "./" + short)
     }()
 
     /// `plugboard 0.1.0 (protocol 1, commit 1a2b3c4d5e6f)`.

@@ -76,6 +76,9 @@ struct BenchTests {
         #expect(run.messages.contains("swift build -c release"))
         let help = try Run(program: folder.path + "/plugboard", ["help"], in: folder).finished()
         #expect(help.end == .exited(0) && !help.output.contains("bench"))
+        // A shell doesn't look in the current folder for a word without a slash.
+        let hint = try Run(program: folder.path + "/plugboard", ["get", "a"], in: folder).finished()
+        #expect(hint.messages.contains("start one with plugins: ./plugboard up"))
     }
 
     @Test("its errors and its exit status are those of plugboard bench")

@@ -106,7 +106,7 @@ final class ManyKeysTests: BrokerSuite {
         try fill(3)
         let dry = try run("delete", "k.*", "--dry-run")
         #expect(dry.lines == ["k.0", "k.1", "k.2"])
-        #expect(dry.messages == "3 keys would be deleted\n")
+        #expect(dry.messages == "3 keys match\n")
         #expect(try run("delete", "k.0", "k.1", "--dry-run").lines == ["k.0", "k.1"])
         #expect(try run("delete", "k.0", "--dry-run").output.hasPrefix("k.0  delete at revision "))
         #expect(try run("keys").lines.count == 3)

@@ -8,6 +8,7 @@ extension Hub {
     mutating func who(_ asked: AskedRequest) throws(Refusal) {
         endExpired(asked.key)
         try Key.check(asked.request.key, asked.line)
+        refreshOwnState(matching: asked.key)
         let (key, session) = (asked.key, asked.session)
         let observable = keyspace.find(key)
         let queued = sessions[session].outbox.count

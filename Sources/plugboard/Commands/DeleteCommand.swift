@@ -24,7 +24,7 @@ extension Command {
             For patterns or several keys it lists the keys, asks if it runs on a terminal, and removes \
             them in batches of up to 1,024 keys. Each batch is one revision, all or nothing. It reports \
             keys (not patterns) without a value, and ends with status 1 then. --dry-run of several prints the \
-            keys.
+            keys, and doesn't ask whether they may be deleted.
             """,
         examples: ["delete banner", "delete 'cart.**' 'session.*' --yes", "delete 'old.**' --dry-run"],
         run: run
@@ -84,7 +84,7 @@ private struct ManyDeletes {
         var pending = PendingOutput(console.output)
         for key in keys { try pending.add(line: key) }
         try pending.flush()
-        console.say("\(Plural.keys(keys.count)) would be deleted")
+        console.say("\(Plural.keys(keys.count)) match")
         try tellMissing()
     }
 

@@ -42,8 +42,8 @@ extension Command {
             the plugin has a process. Calls of what it serves wait until it serves them. A broken plugin \
             gets a new chance. log prints the last lines of its output and errors. With --follow each line has \
             its time (UTC), a mark shows where a run of the plugin began, and the command goes on until \
-            Ctrl-C, also over a restart of the broker (unless --no-reconnect). With --json a line is \
-            {"at":…,"line":…}, a mark {"at":…,"run":2,"pid":4711}, and {"missing":…} says how many up had \
+            Ctrl-C, also over a restart of the broker (unless --no-reconnect). With --json log prints an array of \
+            strings; with --follow, too, a line is {"at":…,"line":…}, a mark {"at":…,"run":2,"pid":4711}, and {"missing":…} says how many up had \
             dropped before it was asked.
             """,
         examples: [
