@@ -181,6 +181,9 @@ struct SuccessionTests {
         try SystemCalls.rename(folder.script("other", "exit 3"), to: program)
         broker.signal(SIGHUP)
         try eventually("it says that it goes on") { broker.messages.contains("it goes on as it was: ") }
+        try SystemCalls.rename(folder.script("other", "echo something else"), to: program)
+        broker.signal(SIGHUP)
+        try eventually("it says why") { broker.messages.contains("printed no version of plugboard") }
         #expect(try plugboard("get", "a", in: folder).output == "1\n")
         try SystemCalls.rename(Products.copyPlugboard(to: folder, "next"), to: program)
         broker.signal(SIGHUP)
@@ -269,7 +272,8 @@ struct SuccessionTests {
             program: program, ["broker", "--socket", folder.socket, "--policy", "p.json"], in: folder
         )
         try eventually("the broker listens") { broker.messages.contains("listening on ") }
-        try SystemCalls.rename(folder.script("other", "case $1 in policy) exit 1;; esac"), to: program)
+        let refusing = "case $1 in policy) exit 1;; *) echo plugboard 1;; esac"
+        try SystemCalls.rename(folder.script("other", refusing), to: program)
         broker.signal(SIGUSR2)
         try eventually("it says why") { broker.messages.contains("does not take the policy: it exited") }
         #expect(try plugboard("publish", "a", "1", in: folder).end == .exited(0))
@@ -281,16 +285,21 @@ struct SuccessionTests {
             try folder.write("p.json", #"{"rules":[{"allow":{"everything":["**","$broker.**"]}}\#(more)]}"#)
         }
         try policy("")
-        let broker = try startBroker(in: folder, "--policy", "p.json")
+        let program = try Products.copyPlugboard(to: folder, "plugboard")
+        let words = ["broker", "--ready", "--socket", folder.socket, "--policy", "p.json"]
+        let broker = try Run(program: program, words, in: folder)
+        try eventually("the broker listens") { broker.output == "ready\n" }
         #expect(try plugboard("publish", "a", "1", in: folder).end == .exited(0))
         func resumes() throws -> Bool? {
             let request = ObjectWriter(op: "subscribe").adding("key", string: "*").adding("since", 1)
             return try BrokerConnection(path: folder.socket).request(request)["resumed"]?.bool
         }
-        for _ in 0..<2 {
-            #expect(try plugboard("restart", in: folder).end == .exited(0))
-            #expect(try resumes() == true)
-        }
+        #expect(try plugboard("restart", in: folder).end == .exited(0))
+        #expect(try resumes() == true)
+        try SystemCalls.rename(Products.copyPlugboard(to: folder, "next"), to: program)
+        broker.signal(SIGHUP)
+        try eventually("it is told again") { broker.messages.components(of: "begun anew") == 2 }
+        #expect(try resumes() == true)
         try policy(#",{"plugin":"till","deny":{"publish":["x"]}}"#)
         #expect(try plugboard("restart", in: folder).end == .exited(0))
         #expect(try resumes() == false)

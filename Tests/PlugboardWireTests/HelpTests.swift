@@ -94,6 +94,8 @@ struct HelpTests {
             (#"{"a":01}"#, "no 0 stands before a number"), ("[00]", "no 0 stands before a number"),
             (#""a\q""#, #"the escapes are \" \\ \/ \b \f \n \r \t and \u; \ itself is \\"#),
             (#"["\u12"]"#, #"four hexadecimal digits stand behind \u"#),
+            ("\"a\tb\"", #"in a string, a line feed is \n, a tab \t"#),
+            ("{\"a\":\"b\nc\"}", #"in a string, a line feed is \n, a tab \t"#),
             ("{1:2}", "a name is in quotes: \"1\""), ("{,}", "each member begins with a name in quotes"),
         ]
     )

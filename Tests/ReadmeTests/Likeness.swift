@@ -26,7 +26,7 @@ enum Likeness {
             #/^\d\d:\d\d:\d\d\.\d\d\dZ /#,
             with: "T "
         )
-        .replacing(/(client|pid|revision|told up to) \d+/) { "\($0.1) N" }
+        .replacing(/(client|pid|revision) \d+/) { "\($0.1) N" }
         // On a busy machine, another warning may come before the question.
         .replacing(#/ \(\d+ times\)/#, with: "").replacing(#/ +/#, with: " ")
     }

@@ -161,10 +161,11 @@ extension JSONFailure {
     fileprivate var isBehindValue: Bool { "\(reason)".hasPrefix("nothing more") }
     fileprivate var isInLiteral: Bool { "\(reason)".hasPrefix("true, false") }
 
-    /// What is wrong with an escape.
+    /// What is wrong with an escape, or how it is written.
     fileprivate var escapeHint: String? {
         switch "\(reason)" {
         case "an escape that JSON has": #"the escapes are \" \\ \/ \b \f \n \r \t and \u; \ itself is \\"#
+        case "no control character in a string": #"in a string, a line feed is \n, a tab \t"#
         case "four hexadecimal digits": #"four hexadecimal digits stand behind \u"#
         default: nil
         }

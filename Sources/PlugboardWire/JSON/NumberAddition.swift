@@ -6,11 +6,13 @@ import PlugboardMemory
 
 /// Adds numbers to values.
 public enum NumberAddition {
+    static let hint = "such as 1, -1 or 0.05"
+
     /// What is wrong with a number or a pointer by itself, whatever the value is; nil if nothing is. `offset`
     /// is the place in the line.
     static func refusal(of number: Span<UInt8>, at offset: Int) -> Refusal? {
         guard JSONOutline.kind(of: number) == .number else {
-            return Refusal(.wrongType, "add takes a number", hint: "such as 1, -1 or 0.05", at: offset)
+            return Refusal(.wrongType, "add takes a number", hint: hint, at: offset)
         }
         return DecimalSum(number) == nil ? tooLong(at: offset) : nil
     }

@@ -73,7 +73,7 @@ public enum Operation: UInt8, CaseIterable, Sendable, BitwiseCopyable {
                 needs: .keyAndValue,
                 takes: .ofKeptWrite.with(.whileConnected).with(.timeToLive).with(.field),
                 hasRules: true,
-                fields: [.value: "a number, such as 1, -1 or 0.05"]
+                fields: [.value: "a number, \(NumberAddition.hint)"]
             )
         case .delete:
             OperationRow(

@@ -12,7 +12,7 @@ extension EnvelopeReader {
         if request.operation == .call {
             (request.key, request.fields) = (word, request.fields.with(.key))
         } else {
-            (options.call, request.fields) = (word, request.fields.with(.call))
+            (options.call, request.fields) = (unquoted(word, line), request.fields.with(.call))
         }
         guard let value = words.rest() else {
             if request.operation == .call { return }

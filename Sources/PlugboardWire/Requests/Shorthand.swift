@@ -98,7 +98,7 @@ extension EnvelopeReader {
         _ words: inout Words, _ line: Span<UInt8>, _ request: inout Request
     ) throws(Refusal) {
         guard let key = words.next(), let value = words.rest() else { throw missing(request.operation) }
-        try checkValue(value, line)
+        try checkValue(value, line, isNumber: request.operation == .add)
         if request.operation == .add,
             let refusal = NumberAddition.refusal(of: value.bytes(of: line), at: value.start)
         {
@@ -110,14 +110,15 @@ extension EnvelopeReader {
     }
 
     /// Throws unless `value` is JSON that isn't too long.
-    func checkValue(_ value: ByteRange, _ line: Span<UInt8>) throws(Refusal) {
+    func checkValue(_ value: ByteRange, _ line: Span<UInt8>, isNumber: Bool = false) throws(Refusal) {
         do throws(JSONFailure) {
             try JSONScanner.validate(value.bytes(of: line))
         } catch {
             var refusal = Refusal(error)
             refusal.offset = value.start + error.offset
             if error.kind == .syntax {
-                refusal.hint = ValueHint.of(value.bytes(of: line)) ?? quotedLine(value, line)
+                let hint = ValueHint.of(value.bytes(of: line))
+                refusal.hint = isNumber ? NumberAddition.hint : hint ?? quotedLine(value, line)
             }
             throw refusal
         }
@@ -141,17 +142,26 @@ extension EnvelopeReader {
     func decodeWordSub(_ word: ByteRange, _ line: Span<UInt8>, _ request: inout Request) throws(Refusal) {
         request.fields = request.fields.with(.sub)
         request.sub = word
-        let bytes = word.bytes(of: line)
-        if let value = JSONScanner(line).integer(word), (try? JSONScanner.validate(bytes)) != nil {
+        if let value = JSONScanner(line).integer(word),
+            (try? JSONScanner.validate(word.bytes(of: line))) != nil
+        {
             request.subIsInteger = true
             // -0 and 0 are the same number, so they get the same spelling.
             if value == 0 { request.sub = ByteRange(word.end - 1, word.end) }
-        } else if bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") {
-            request.sub = ByteRange(word.start + 1, word.end - 1)
+        } else {
+            request.sub = unquoted(word, line)
         }
         guard request.sub.count <= Limits.subBytesMax else {
             throw Refusal(.limit, "a sub has at most \(Limits.subBytesMax) bytes", at: word.start)
         }
+    }
+
+    /// A word without the quotes around it.
+    func unquoted(_ word: ByteRange, _ line: Span<UInt8>) -> ByteRange {
+        let bytes = word.bytes(of: line)
+        let isQuoted =
+            bytes.count >= 2 && bytes.first == UInt8(ascii: "\"") && bytes.last == UInt8(ascii: "\"")
+        return isQuoted ? ByteRange(word.start + 1, word.end - 1) : word
     }
 
     private static func unknownWord(_ verb: ByteRange, _ line: Span<UInt8>) -> Refusal {

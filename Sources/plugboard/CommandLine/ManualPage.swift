@@ -74,6 +74,7 @@ enum ManualPage {
             ("PLUGBOARD_SOCKET", "the broker's socket, if there is no --socket"),
             ("PLUGBOARD_PEER", "another user whose broker is accepted, if there is no --peer"),
             (TimeoutVariable.name, "how many seconds to wait for an answer, if there is no --timeout"),
+            (CauseVariable.name, "the revision that caused a write, if there is no --cause"),
             ("PLUGBOARD_NAME", "the name on the bus, if there is no --name"),
             ("NO_COLOR", "if it isn't empty, there are no colours"),
         ]

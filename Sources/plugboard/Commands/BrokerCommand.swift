@@ -218,10 +218,13 @@ extension Command {
     private static func readAgain(
         _ policy: String?, _ broker: Broker, _ successor: BrokerSuccessor, _ console: CommandConsole
     ) {
-        if let policy { reload(policy, broker, console) }
-        if !successor.comeIfOther(), policy == nil {
-            console.say("it goes on as it was: there is no --policy, and its program is the same")
+        // The next broker reads the policy itself. To load it here, too, would be another loading.
+        if successor.isAnotherProgram {
+            if successor.come() { return }
+        } else if policy == nil {
+            console.say("\(BrokerStays.words): there is no --policy, and its program is the same")
         }
+        if let policy { reload(policy, broker, console) }
     }
 
     /// Reads the policy again. If it or the socket has a problem, nothing changes.

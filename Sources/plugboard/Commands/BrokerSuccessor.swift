@@ -37,33 +37,31 @@ final class BrokerSuccessor: Sendable {
     }
 
     /// Whether another program is now at this one's path.
-    private var isAnotherProgram: Bool {
+    var isAnotherProgram: Bool {
         guard let program, let now = FileIdentity(path: program) else { return false }
         return now != identity
     }
 
-    /// Makes the broker give way if another program is at its path. Returns whether one is.
-    func comeIfOther() -> Bool {
-        guard isAnotherProgram else { return false }
-        come()
-        return true
-    }
-
-    /// Makes the broker give way to the program at its path, if that can be started.
-    func come() {
+    /// Makes the broker give way to the program at its path, if that can be started. Returns whether it does.
+    @discardableResult
+    func come() -> Bool {
         guard let program else {
-            return stay("the system doesn't say where its program is")
+            stay("the system doesn't say where its program is")
+            return false
         }
         do {
             // The policy is read here, once. So a later change of the file can't keep the next broker from
             // starting.
             let next = try policy.map { path in try Policy(path: path) }
             if let problem = try Self.problem(with: program, next) {
-                return stay("\(program) \(problem)")
+                stay("\(program) \(problem)")
+                return false
             }
             broker.makeWay(for: next)
+            return true
         } catch {
             stay("\(error)")
+            return false
         }
     }
 
@@ -97,7 +95,7 @@ final class BrokerSuccessor: Sendable {
     /// 0.
     private static func problem(with program: String, _ policy: Policy?) throws -> String? {
         var start = ChildStart(program: program, arguments: ["--version"], output: .piped)
-        if let problem = problem(with: start) { return problem }
+        if let problem = problem(with: start, printing: "\(Program.name) ") { return problem }
         guard let file = try policy?.file() else { return nil }
         start.arguments = ["policy", "check", "/dev/fd/\(ActivatedSocket.firstNumber)"]
         start.passing = file.raw
@@ -106,13 +104,17 @@ final class BrokerSuccessor: Sendable {
         }
     }
 
-    private static func problem(with start: ChildStart) -> String? {
+    private static func problem(with start: ChildStart, printing words: String = "") -> String? {
         do {
             var child = try ChildProcess(starting: start)
             let limit = TimeLimit(seconds: patienceSeconds)
             // Whoever ends the broker meanwhile doesn't wait for the trial.
             while !limit.isOver, !Signals.haveAskedToEnd {
-                if let end = child.end() { return end == .exited(0) ? nil : "\(end) when it was tried" }
+                if let end = child.end() {
+                    guard end == .exited(0) else { return "\(end) when it was tried" }
+                    if hasPrinted(words, child) { return nil }
+                    return "printed no version of plugboard when it was tried"
+                }
                 Pause.sleep(seconds: pauseSeconds)
             }
             return limit.isOver
@@ -120,5 +122,14 @@ final class BrokerSuccessor: Sendable {
         } catch {
             return "can't be started: \(error)"
         }
+    }
+
+    /// Whether the output of a program that has ended begins with these words.
+    private static func hasPrinted(_ words: String, _ child: borrowing ChildProcess) -> Bool {
+        guard !words.isEmpty, let output = child.outputFD else { return true }
+        var bytes = [UInt8](repeating: 0, count: words.utf8.count)
+        var room = bytes.mutableSpan
+        _ = DescriptorCalls.read(output, into: &room)
+        return bytes.elementsEqual(words.utf8)
     }
 }

@@ -37,8 +37,8 @@ extension Command {
               ]}
 
             These rights can be allowed and denied: subscribe (see keys, in whatever way), publish (also \
-            patch and delete), emit, call, serve, control (hold other clients' subscriptions), and \
-            everything. The name of a plugin that plugboard up started is certain. Other clients choose \
+            patch, add and delete), emit, call, serve, control (hold other clients' subscriptions, and with ** \
+            disconnect them), and everything. The name of a plugin that plugboard up started is certain. Other clients choose \
             their names, so for them such a rule prevents mistakes, but stops nobody who means harm.
 
             Beside the rules there may be quotas: how much all clients of one user may take up together. \

@@ -32,7 +32,8 @@ extension Command {
 
             What it writes to standard output is the answer: JSON, or with --raw a text, without the line \
             feed at its end. Nothing is null. A status other than 0 makes the answer an error with the \
-            code "failed", and the output its message. Standard error goes where that of plugboard goes.
+            code "failed", and the output its message; without --raw, an output that isn't JSON is the error \
+            "bad_answer". Standard error goes where that of plugboard goes.
 
             Without --jobs, one call is answered after the other. More than 256 calls that wait get the \
             error "busy". When a caller has waited as long as its --timeout says, it gets an error, and the \

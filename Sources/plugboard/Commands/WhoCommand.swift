@@ -70,7 +70,7 @@ enum ObserverText {
         let owed = observer["owed"]?.integer ?? 0
         let queued = observer["queued"]?.integer ?? 0
         let revision = observer["revision"]?.text ?? "?"
-        let waiting = "\(owed) owed, \(queued) bytes queued, told up to \(revision)"
+        let waiting = "\(owed) owed, newer than revision \(revision), \(queued) bytes queued"
         return "\(paint.yellow(Printable.text(state))): \(waiting)"
     }
 

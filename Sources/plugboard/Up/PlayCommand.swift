@@ -15,7 +15,8 @@ extension Command {
         summary: "send the lines of a script to the broker, with pauses",
         parameters: [
             CommandParameter(
-                "FILE", "a line each: # narration, pause SECONDS, await KEY, or a line for the broker"
+                "FILE",
+                "a line each: # narration, pause SECONDS, await KEY [SECONDS], or a line for the broker"
             )
         ],
         options: [.showDashboard] + CommandOption.writing.filter { $0.name != CommandOption.json.name },

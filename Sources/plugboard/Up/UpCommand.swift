@@ -52,7 +52,7 @@ extension Command {
 
             run is the path of a program in that folder, or the name of a program beside plugboard or \
             among the installed plugins. The program may be in any language. On the bus the plugin may do \
-            what it lists in subscribes, publishes (also emits), calls and serves, each with patterns. It \
+            what it lists in subscribes, publishes (also emits), calls, serves and controls, each with patterns. It \
             may also have arguments, demo_arguments (added by --demo), restart (always, on-failure or \
             never), start (up; demand: when a client observes what it publishes or calls what it \
             serves; or never: when somebody starts it by plugboard plugins start), idle (how many seconds without that until it is stopped), and description. A plugin \
