@@ -127,6 +127,22 @@ struct CommonsTests {
         #expect(!isPast(.owed, most - 9, 2) && isPast(.owed, most - 8, 2))
     }
 
+    @Test("who is closed makes room for those that are counted after it")
+    func room() {
+        let observers = (0..<5).map { _ in bare.client() }
+        for observer in observers { bare.send("subscribe k.**\npause 1", from: observer) }
+        func write(_ branch: String) {
+            let writes = (0..<1_024).map { #"{"op":"publish","key":"k.\#(branch).\#($0)","value":1}"# }
+            bare.send(#"{"op":"batch","writes":[\#(writes.joined(separator: ","))]}"#, from: clients[0])
+        }
+        write("a")
+        let share = 1_024 * OwedKey.countedBytes
+        bare.hub.access.common.limits.owed = 5 * share + share * 3 / 2
+        write("b")
+        let areClosed = observers.map { bare.hub.sessions[$0].closeReason == .quota }
+        #expect(areClosed == [false, true, false, true, false])
+    }
+
     @Test("bytes of unfinished requests: as many as the limit, and one more")
     func partial() {
         let most = Limits.commonPartialBytesMax

@@ -137,5 +137,7 @@ extension Hub {
         let what = kind == .owed ? "bytes wait to be read" : "bytes of unfinished requests wait"
         let message = "more than \(most) \(what) of all clients without a quota together"
         delivery.setAside(session, .quota, saying: account.user == nil ? message : nil, &sessions)
+        // What it is owed makes room for the others at once: they may be counted in the same turn.
+        if kind == .owed { countOwed(to: session) }
     }
 }
