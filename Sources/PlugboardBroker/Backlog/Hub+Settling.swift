@@ -206,7 +206,7 @@ extension Hub {
         guard let place = matching.lanes[lag.lane].firstPlace(for: lag) else { return nil }
         var visits = 0
         let owed = matching.lanes[lag.lane].owed(place, to: lag, knowing: backlog.known[place], &visits)
-        insight.count(steps: visits)
+        delivery.judge.count(visits)
         return (place, owed, matching.lanes[lag.lane].keys.notes(at: place))
     }
 
