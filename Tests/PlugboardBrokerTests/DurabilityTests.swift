@@ -362,12 +362,12 @@ struct FullDiskTests {
 struct ThrottleTests {
     private static let waiting = 400_000
     private let disk = SimulatedDisk()
-    private let worker: SlowWorker
+    private let worker: LateWorker
     private let stage: SiegeStage
 
     init() throws {
         disk.capacity = 1 << 40
-        worker = SlowWorker(disk)
+        worker = LateWorker(disk, holding: LateWorker.holdsSlowWork)
         stage = try SiegeStage(hasSlices: false)
         var options = JournalOptions()
         options.waitingBytes = Self.waiting

@@ -30,6 +30,8 @@ public final class LateWorker: JournalWorker {
     private var work: [JournalWork] = []
     /// Whether nothing is left to do.
     public var isDone: Bool { work.isEmpty }
+    /// Whether something was done that somebody waits for, since the results were taken.
+    public private(set) var hasDone = false
     /// How often the loop waited for room.
     public private(set) var waits = 0
     /// How many snapshots were asked for.
@@ -43,15 +45,28 @@ public final class LateWorker: JournalWorker {
 
     public func add(_ work: JournalWork) {
         if case .compact = work { snapshots += 1 }
-        if isHeld(work) { self.work.append(work) } else { worker.add(work) }
+        if isHeld(work) { return self.work.append(work) }
+        worker.add(work)
+        if work.kind == .readings { hasDone = true }
     }
 
-    public func takeDone() -> [WorkDone] { worker.takeDone() }
+    /// What takes long on a disk. To be read, removed and sent early is quick.
+    public static func holdsSlowWork(_ work: JournalWork) -> Bool {
+        switch work {
+        case .read, .trim, .send: false
+        default: true
+        }
+    }
+
+    public func takeDone() -> [WorkDone] {
+        hasDone = false
+        return worker.takeDone()
+    }
 
     public func wait(for kind: JournalWork.Kind) {
         guard work.contains(where: { $0.kind == kind }) else { return }
         if kind == .rooms { waits += 1 }
-        finish()
+        while work.contains(where: { $0.kind == kind }) { doNext() }
     }
 
     public func finish() { while doNext() {} }
@@ -61,6 +76,7 @@ public final class LateWorker: JournalWorker {
     public func doNext() -> Bool {
         guard !work.isEmpty else { return false }
         worker.add(work.removeFirst())
+        hasDone = true
         return true
     }
 }

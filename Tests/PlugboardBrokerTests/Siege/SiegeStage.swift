@@ -74,7 +74,7 @@ final class SiegeStage {
         return links[links.count - 1]
     }
 
-    func send(_ text: String, _ link: Link) { link.toBroker.append(text.utf8) }
+    func send(_ text: String, _ link: Link) { link.toBroker += text.utf8 }
 
     /// Ends a connection without goodbye.
     func close(_ link: Link) { link.isClosedByClient = true }

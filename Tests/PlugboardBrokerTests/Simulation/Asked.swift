@@ -3,6 +3,7 @@
 
 import PlugboardMemory
 import PlugboardWire
+import TestSupport
 
 /// A request and its result. Moments are numbers that count everything that happens.
 struct Asked {
@@ -98,9 +99,9 @@ final class Conversation {
 }
 
 extension Told {
-    /// Reads a line: an object whose strings have no escapes. Nil for anything else.
+    /// Reads a line. Nil for anything else.
     init?(_ line: [UInt8], time: Int) {
-        guard let members = LineReading.members(of: line), let first = members.first else { return nil }
+        guard let members = (try? JSONNode(line))?.members, let first = members.first else { return nil }
         switch first.name {
         case "ok": kind = .done
         case "error": kind = .refused
@@ -111,33 +112,31 @@ extension Told {
         guard !members.dropFirst().contains(where: { ["ok", "error", "event"].contains($0.name) }) else {
             return nil
         }
-        name = first.value.unquoted
+        name = first.value.string ?? ""
         self.time = time
         text = String(decoding: line.prefix(300), as: UTF8.self)
         for member in members.dropFirst() {
+            let (node, string) = (member.value, member.value.string ?? "")
             switch member.name {
-            case "id": id = Int(member.value)
-            case "sub": sub = member.value.unquoted
-            case "key": key = member.value.unquoted
+            case "id": id = node.integer
+            case "sub": sub = string
+            case "key": key = string
             // In `explain` it is the revision that a write would have, and no write has it.
-            case "revision": revision = name == "explain" ? nil : UInt64(member.value)
-            case "value": value = String(member.value)
-            case "old": old = member.value
-            case "by": by = member.value.unquoted
-            case "origin": origin = member.value.unquoted
-            case "when": when = UInt64(member.value).map(Self.time) ?? member.value.unquoted
-            case "epoch": epoch = member.value.unquoted
-            case "reason": reason = member.value.unquoted
-            case "skipped": skipped = UInt64(member.value) ?? 0
-            case "initial": isInitial = member.value == "true"
-            case "resumed": isResumed = member.value == "true"
-            case "fields": parts = LineReading.dictionary(member.value)
-            case "gone":
-                gone = LineReading.objects(in: Array(member.value.utf8.dropFirst().dropLast())).map {
-                    String(decoding: $0, as: UTF8.self).unquoted
-                }
-            case "patch": patch = member.value
-            case "call": call = member.value.unquoted
+            case "revision": revision = name == "explain" ? nil : UInt64(node.text)
+            case "value": value = node.text
+            case "old": old = node.text
+            case "by": by = string
+            case "origin": origin = string
+            case "when": when = UInt64(node.text).map(Self.time) ?? string
+            case "epoch": epoch = string
+            case "reason": reason = string
+            case "skipped": skipped = UInt64(node.text) ?? 0
+            case "initial": isInitial = node.text == "true"
+            case "resumed": isResumed = node.text == "true"
+            case "fields": parts = node.parts
+            case "gone": gone = (node.elements ?? []).compactMap(\.string)
+            case "patch": patch = node.text
+            case "call": call = string
             default: break
             }
         }
@@ -151,72 +150,12 @@ extension Told {
     }
 }
 
-extension String {
-    /// The characters of a string without escapes.
-    var unquoted: String { first == "\"" ? String(dropFirst().dropLast()) : self }
-}
-
-/// Reads the outermost members of an object. The tests' own code does that, because the broker's is what is tested.
-enum LineReading {
-    static func members(of line: [UInt8]) -> [(name: String, value: String)]? {
-        guard line.first == UInt8(ascii: "{"), line.last == UInt8(ascii: "}") else { return nil }
-        var found: [(name: String, value: String)] = []
-        var place = 1
-        while place < line.count - 1 {
-            guard let nameEnd = end(of: line.span, from: place), line[nameEnd] == UInt8(ascii: ":"),
-                let valueEnd = end(of: line.span, from: nameEnd + 1)
-            else { return nil }
-            let name = String(decoding: line[(place + 1)..<(nameEnd - 1)], as: UTF8.self)
-            found.append((name, String(decoding: line[(nameEnd + 1)..<valueEnd], as: UTF8.self)))
-            place = valueEnd + 1
-        }
-        return found
+extension JSONNode {
+    /// The members as they are spelled, by name; empty for anything that isn't an object.
+    var parts: [String: String] {
+        Dictionary((members ?? []).map { ($0.name, $0.value.text) }, uniquingKeysWith: { $1 })
     }
 
-    /// The members of an object by name; empty for anything else.
-    static func dictionary(_ text: String) -> [String: String] {
-        Dictionary(
-            (members(of: Array(text.utf8)) ?? []).map { ($0.name, $0.value) }, uniquingKeysWith: { $1 }
-        )
-    }
-
-    /// The objects in an array. `list` is the array without its brackets.
-    static func objects(in list: [UInt8]) -> [[UInt8]] {
-        var found: [[UInt8]] = []
-        var place = 0
-        while place < list.count {
-            let end = end(of: list.span, from: place) ?? list.count
-            found.append(Array(list[place..<end]))
-            place = end + 1
-        }
-        return found
-    }
-
-    /// The offset of what comes after a value. Compares with numbers, because a debug build calls a function for
-    /// each `UInt8(ascii:)`.
-    private static func end(of bytes: Span<UInt8>, from start: Int) -> Int? {
-        let (quote, backslash) = (0x22 as UInt8, 0x5C as UInt8)
-        let count = bytes.count
-        var place = start
-        var depth = 0
-        while place < count {
-            switch bytes[place] {
-            case quote:
-                place += 1
-                while place < count {
-                    let byte = bytes[place]
-                    if byte == quote { break }
-                    place += byte == backslash ? 2 : 1
-                }
-            case 0x7B, 0x5B: depth += 1  // { [
-            case 0x7D, 0x5D:  // } ]
-                if depth == 0 { return place }
-                depth -= 1
-            case 0x2C, 0x3A: if depth == 0 { return place }  // , :
-            default: break
-            }
-            place += 1
-        }
-        return nil
-    }
+    /// Those of a text.
+    static func parts(of text: String) -> [String: String] { (try? JSONNode(text))?.parts ?? [:] }
 }

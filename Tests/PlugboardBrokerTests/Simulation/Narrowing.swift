@@ -2,6 +2,8 @@
 // From the value before and the value now, it says what an observer must be told. Values are strings, or
 // objects of which only /n and /t matter.
 
+import TestSupport
+
 /// The filter of a subscription.
 struct Narrowing {
     /// Conditions whose meaning is known here.
@@ -106,7 +108,7 @@ struct Parts {
 
     init(_ value: String) {
         text = Dictionary(
-            uniqueKeysWithValues: LineReading.dictionary(value).map { ("/" + $0.key, $0.value) }
+            uniqueKeysWithValues: JSONNode.parts(of: value).map { ("/" + $0.key, $0.value) }
         )
     }
 
@@ -139,7 +141,7 @@ extension Narrowing {
             guard let sent else { return "a patch of a value that it was not sent" }
             let isRight =
                 patch.utf8.count < value.utf8.count
-                && Self.merged(patch, into: sent) == LineReading.dictionary(value)
+                && Self.merged(patch, into: sent) == JSONNode.parts(of: value)
             return isRight ? nil : "the patch of \(sent) does not give \(value)"
         }
     }
@@ -147,8 +149,8 @@ extension Narrowing {
     /// Merges a patch of flat objects; nil for any other value.
     private static func merged(_ patch: String, into value: String) -> [String: String]? {
         guard value.hasPrefix("{") else { return nil }
-        var members = LineReading.dictionary(value)
-        for (name, part) in LineReading.dictionary(patch) { members[name] = part == "null" ? nil : part }
+        var members = JSONNode.parts(of: value)
+        for (name, part) in JSONNode.parts(of: patch) { members[name] = part == "null" ? nil : part }
         return members
     }
 }

@@ -80,7 +80,7 @@ final class SimulatedClient {
 
     private func send(_ link: SimulatedLink) -> Bool {
         guard !outgoing.isEmpty, !link.isHalfClosed else { return false }
-        link.toBroker.append(outgoing.take(chance.part(of: outgoing.count)))
+        link.toBroker += outgoing.take(chance.part(of: outgoing.count))
         return true
     }
 
@@ -116,7 +116,7 @@ final class SimulatedClient {
 
     /// Sends the rest and then no more.
     private func halfClose(_ link: SimulatedLink) {
-        link.toBroker.append(outgoing.take(outgoing.count))
+        link.toBroker += outgoing.take(outgoing.count)
         link.isHalfClosed = true
         isHalfClosed = true
         conversations.last?.noteLeft(at: world.count())
@@ -199,8 +199,8 @@ final class SimulatedClient {
         var line = wish.line(id: id, options)
         if case .hello = wish { line = #"{"op":"hello","id":\#(id),"name":"\#(name)"}"# }
         if world.isShown { print("\(asked.begun) \(name) > \(line.prefix(160))") }
-        outgoing.append(line.utf8)
-        outgoing.append(chance.isOne(in: 5) ? [0x0D, 0x0A] : [0x0A])
+        outgoing += line.utf8
+        outgoing += chance.isOne(in: 5) ? [0x0D, 0x0A] : [0x0A]
     }
 
     private func takeLines() {

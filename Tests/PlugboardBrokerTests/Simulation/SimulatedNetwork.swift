@@ -100,7 +100,7 @@ class SimulatedNetwork: Sockets, Poller {
             }
             if happens(oneIn: 25) { return Self.failing(EAGAIN) }
             let count = part(of: min(buffer.count, link.toBroker.count))
-            link.toBroker.take(count, into: &buffer)
+            for (place, byte) in link.toBroker.take(count).enumerated() { buffer[place] = byte }
             return count
         }
     }
@@ -125,7 +125,7 @@ class SimulatedNetwork: Sockets, Poller {
         let room = link.room - link.toClient.count
         if room <= 0 || happens(oneIn: 25) { return Self.failing(EAGAIN) }
         let count = part(of: min(room, bytes.count))
-        link.toClient.append(Array(bytes[..<count]))
+        link.toClient += Array(bytes[..<count])
         link.sent += count
         return count
     }
@@ -259,37 +259,12 @@ final class SimulatedLink {
 }
 
 /// Bytes on their way in one direction.
-struct SimulatedPipe {
-    private var bytes: [UInt8] = []
-    private var start = 0
+typealias SimulatedPipe = ArraySlice<UInt8>
 
-    var count: Int { bytes.count - start }
-    var isEmpty: Bool { count == 0 }
-
-    mutating func append(_ more: some Collection<UInt8>) {
-        bytes.append(contentsOf: more)
-    }
-
-    mutating func take(_ count: Int, into buffer: inout MutableSpan<UInt8>) {
-        for index in 0..<count { buffer[index] = bytes[start + index] }
-        drop(count)
-    }
-
+extension SimulatedPipe {
     mutating func take(_ count: Int) -> [UInt8] {
-        let taken = Array(bytes[start..<(start + count)])
-        drop(count)
-        return taken
-    }
-
-    private mutating func drop(_ count: Int) {
-        start += count
-        if start == bytes.count {
-            bytes.removeAll(keepingCapacity: true)
-            start = 0
-        } else if start > 65_536 {
-            bytes.removeFirst(start)
-            start = 0
-        }
+        defer { removeFirst(count) }
+        return Array(prefix(count))
     }
 }
 

@@ -3,7 +3,6 @@
 
 import PlugboardJournal
 import PlugboardPosix
-import Synchronization
 import TestSupport
 
 @testable import PlugboardBroker
@@ -26,7 +25,8 @@ final class SimulatedWorld {
     private let time = SimulatedTime()
     private(set) var clients: [SimulatedClient] = []
     private var disk = SimulatedDisk()
-    private var worker: SlowWorker?
+    private var worker: LateWorker?
+    private var journalNews: Wakeup?
     /// How often the broker was started.
     private(set) var life = 0
     private(set) var isServing = true
@@ -38,7 +38,8 @@ final class SimulatedWorld {
     private var killsAt: [Int] = []
     private var reloadsAt: [Int] = []
     private var policyInbox: Mailbox<Policy>?
-    private let reports = ReportCount()
+    /// How often the broker has said that it follows another policy, since that was looked at.
+    private let reloads = Shared(0)
     /// The policy that was left for the broker, and the one that the broker says it follows.
     private(set) var policyPosted = 0
     private(set) var policyInForce = 0
@@ -101,15 +102,18 @@ final class SimulatedWorld {
             network: network,
             time: TimeSource(time),
             succession: succession,
-            report: reports.take
+            report: { [reloads] report in
+                if report.hasPrefix("the policy was loaded anew") { reloads.set(reloads.get() + 1) }
+            }
         )
         loop.hub.keyspace.resume("00000000000000aa", at: 0)
         if scenario.features.hasSlices { loop.hub.requests = Requests(visitsMax: 1) }
         if scenario.features.hasShortTurns { loop.pace.effortMax = 1 }
         if scenario.hasJournal {
-            let worker = SlowWorker(disk)
-            self.worker = worker
-            try loop.listen(to: worker.wakeup)
+            let worker = LateWorker(disk, holding: LateWorker.holdsSlowWork)
+            let news = try Wakeup()
+            (self.worker, journalNews) = (worker, news)
+            try loop.listen(to: news)
             try loop.open(
                 disk, worker: worker, scenario.journal, boot: "boot", newEpoch: { "00000000000000bb" }
             )
@@ -118,7 +122,7 @@ final class SimulatedWorld {
             let inbox = try Mailbox<Policy>()
             policyInbox = inbox
             policyInForce = policyPosted
-            _ = reports.takeReloads()
+            reloads.set(0)
             try loop.follow(policy, inbox: inbox)
         }
         do {
@@ -170,7 +174,7 @@ final class SimulatedWorld {
 
     /// Notes whether the broker has said that it follows the policy that was left for it.
     func lookAtReports() {
-        guard policyInForce < policyPosted, reports.takeReloads() > 0 else { return }
+        guard policyInForce < policyPosted, reloads.exchange(0) > 0 else { return }
         policyInForce = policyPosted
         network.notePolicy(policyInForce)
     }
@@ -213,7 +217,7 @@ final class SimulatedWorld {
     }
 
     var hasJournalNews: Bool { worker?.hasDone ?? false }
-    var journalDescriptor: Int32 { worker?.wakeup.raw ?? -1 }
+    var journalDescriptor: Int32 { journalNews?.raw ?? -1 }
 
     /// Neither the broker nor any client has anything to do. Begins the next part.
     func noteQuiet() throws {
@@ -253,62 +257,5 @@ final class SimulatedWorld {
 
     func complain(_ complaint: String) {
         complaints.append(complaint)
-    }
-}
-
-/// Counts how often the broker has said that it follows another policy.
-final class ReportCount: Sendable {
-    private let reloads = Atomic<Int>(0)
-
-    @Sendable func take(_ report: String) {
-        if report.hasPrefix("the policy was loaded anew") { reloads.wrappingAdd(1, ordering: .relaxed) }
-    }
-
-    /// How often since the last call.
-    func takeReloads() -> Int { reloads.exchange(0, ordering: .relaxed) }
-}
-
-/// A journal's worker that does each piece of work at a random time.
-final class SlowWorker: JournalWorker {
-    let wakeup: Wakeup
-    private let worker: ImmediateWorker
-    private var work: [JournalWork] = []
-    private(set) var hasDone = false
-
-    init(_ store: any FileStore) {
-        worker = ImmediateWorker(store)
-        guard let wakeup = try? Wakeup() else { preconditionFailure("no descriptor is left") }
-        self.wakeup = wakeup
-    }
-
-    func add(_ work: JournalWork) {
-        switch work {
-        case .sync, .release, .prepare, .write, .compact: self.work.append(work)
-        case .read:
-            worker.add(work)
-            hasDone = true
-        case .trim, .send: worker.add(work)
-        }
-    }
-
-    func wait(for kind: JournalWork.Kind) {
-        while work.contains(where: { $0.kind == kind }), doNext() {}
-    }
-
-    func takeDone() -> [WorkDone] {
-        hasDone = false
-        return worker.takeDone()
-    }
-
-    func finish() {
-        while doNext() {}
-    }
-
-    /// Does the next piece of work. Returns false if there is none.
-    func doNext() -> Bool {
-        guard !work.isEmpty else { return false }
-        worker.add(work.removeFirst())
-        hasDone = true
-        return true
     }
 }

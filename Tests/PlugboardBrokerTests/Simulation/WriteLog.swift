@@ -60,9 +60,9 @@ struct WriteLog {
         switch told.name {
         case "update", "delete": return [Write(told)]
         case "batch":
-            let events = LineReading.members(of: line)?.first { $0.name == "events" }?.value ?? "[]"
-            return LineReading.objects(in: Array(events.utf8.dropFirst().dropLast())).compactMap {
-                guard let event = Told($0, time: 0) else { return nil }
+            let events = (try? JSONNode(line))?["events"]?.elements ?? []
+            return events.compactMap {
+                guard let event = Told($0.bytes, time: 0) else { return nil }
                 var write = Write(event)
                 write.when = told.when
                 return write
