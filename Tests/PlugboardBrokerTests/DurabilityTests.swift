@@ -142,56 +142,31 @@ struct DurableRepliesTests {
         while replies.next(upTo: mark, id: &id, sum: &sum) != nil {}
     }
 
-    @Test("the first writes wait for nobody")
-    func first() {
-        var replies = DurableReplies()
-        Self.add(1, to: &replies, mark: 1)
-        let hasGathered = replies.hasGathered(at: 1)
-        #expect(hasGathered)
-    }
+    /// How many a sync has answered, for how many more it was too early, and who comes then: so many, at what time
+    /// in nanoseconds, and whether the next sync is due.
+    private static let cases: [(answered: Int, early: Int, then: [(added: Int, at: UInt64, isDue: Bool)])] = [
+        // The first writes wait for nobody.
+        (0, 0, [(1, 1, true)]),
+        // Those whom the last sync answered are waited for, with those who had waited meanwhile.
+        (2, 1, [(0, 1_000, false), (1, 3_000, false), (1, 4_000, true)]),
+        // Nobody is waited for who doesn't write soon.
+        (8, 0, [(1, 1_000, false), (0, 100_999, false), (0, 101_000, true)]),
+        // Who trickles in is not waited for without end.
+        (1_000, 0, (0...40).map { (1, 1_000 + $0 * 50_000, $0 == 40) }),
+    ]
 
-    @Test("those whom the last sync answered are waited for, with those who had waited meanwhile")
-    func together() {
+    @Test("a sync waits a while for those who will want one soon", arguments: cases)
+    func gathered(answered: Int, early: Int, then: [(added: Int, at: UInt64, isDue: Bool)]) {
         var replies = DurableReplies()
-        Self.add(2, to: &replies, mark: 1)
-        replies.countAsked()
-        Self.add(1, to: &replies, mark: 2)
+        Self.add(answered, to: &replies, mark: 1)
+        if answered > 0 { replies.countAsked() }
+        Self.add(early, to: &replies, mark: 2)
         Self.answer(&replies, upTo: 1)
-        var answers = [replies.hasGathered(at: 1_000)]
-        for mark in [UInt64(3), 4] {
-            Self.add(1, to: &replies, mark: mark)
-            answers.append(replies.hasGathered(at: 1_000 * mark))
+        for step in then {
+            Self.add(step.added, to: &replies, mark: 3)
+            let isDue = replies.hasGathered(at: step.at)
+            #expect(isDue == step.isDue, "\(step.at)")
         }
-        #expect(answers == [false, false, true])
-    }
-
-    @Test("nobody is waited for who doesn't write soon")
-    func quiet() {
-        var replies = DurableReplies()
-        Self.add(8, to: &replies, mark: 1)
-        replies.countAsked()
-        Self.answer(&replies, upTo: 1)
-        Self.add(1, to: &replies, mark: 2)
-        var answers: [Bool] = []
-        for now in [UInt64(1_000), 100_999, 101_000] { answers.append(replies.hasGathered(at: now)) }
-        #expect(answers == [false, false, true])
-    }
-
-    @Test("who trickles in is not waited for without end")
-    func trickling() {
-        var replies = DurableReplies()
-        Self.add(1_000, to: &replies, mark: 1)
-        replies.countAsked()
-        Self.answer(&replies, upTo: 1)
-        var waits = 0
-        var now: UInt64 = 1_000
-        Self.add(1, to: &replies, mark: 2)
-        while !replies.hasGathered(at: now) {
-            now += 50_000
-            waits += 1
-            Self.add(1, to: &replies, mark: 2)
-        }
-        #expect(waits == 40)
     }
 }
 
