@@ -14,35 +14,6 @@ struct LifetimeHubTests {
 
     private let connected = #","while":"connected""#
 
-    @Test("a time of any length is handed over and restored as it is")
-    func longestRestored() throws {
-        let test = TestHub(time: .system)
-        let client = test.client()
-        test.tell(publish("a", #","ttl":9007199254740991"#), from: client)
-        var expires: [UInt64] = []
-        let now = WallClock.millisecondsSince1970()
-        CarriedValues(.system).forEach(in: test.hub.keyspace, test.hub.deadlines) {
-            expires.append($0.expires)
-        }
-        let end = now + 9_007_199_254_740_991
-        let isEnd = { (time: UInt64) in end - 3_600_000 < time && time < end + 3_600_000 }
-        #expect(expires.count == 1 && expires.allSatisfy(isEnd), "\(expires)")
-        let line =
-            #"{"event":"update","key":"k","revision":7,"value":1,"by":"a","#
-            + #""expires":\#(end),"when":\#(now)}"#
-        let bytes = Array(line.utf8)
-        let other = TestHub(time: .system)
-        other.isPretending = true
-        var authors = RestoredAuthors()
-        other.hub.keyspace.beginLoading()
-        if let record = RecordLine(bytes.span) { other.hub.restore(record, bytes.span, &authors) }
-        other.hub.endRestoring(authors, lastRecord: now)
-        try other.hub.endRestoring(snapshotRevision: 0)
-        let reply = other.tell("get k", from: other.client()).first
-        let left = reply?.firstMatch(of: #/"ttl":(\d+)/#).flatMap { UInt64($0.output.1) } ?? 0
-        #expect(isEnd(now + left), "\(left)")
-    }
-
     @Test("the keys of connections beyond a turn's worth go in the turns after, in their order, once each")
     func turns() {
         let hub = TestHub()

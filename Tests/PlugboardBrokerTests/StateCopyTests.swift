@@ -148,7 +148,6 @@ struct StateCopyTests {
 
     private func endTurn(_ random: inout SeededRandom) throws {
         for _ in 0..<5 { change(&random) }
-        try test.hub.keepRecords()
-        test.dropTurn()
+        try test.keepTurn()
     }
 }

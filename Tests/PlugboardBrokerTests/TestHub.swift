@@ -21,25 +21,42 @@ final class TestHub {
     /// Later than any real clock, so that time passes only when the test says so.
     private static let start: UInt64 = .max / 2
 
+    private let time: TimeSource?
+
     /// With `visits`, a request looks at so many keys before others have their turn. With a clock, time passes by it.
     init(visits: Int? = nil, time: TimeSource? = nil) {
+        self.time = time
         if let time { hub = Hub(time: time) }
         if let visits { hub.requests = Requests(visitsMax: visits) }
         hub.access = Access(owner: Self.owner)
         if time == nil { hub.expire(now: Self.start) }
     }
 
-    /// Begins an empty journal on a simulated disk. It syncs only what somebody waits for.
+    /// Goes on with what is on a simulated disk, and keeps a journal there, which syncs only what somebody waits for.
     func keepJournal(
-        on disk: SimulatedDisk, _ options: JournalOptions = JournalOptions(sync: .never)
+        on disk: SimulatedDisk, _ options: JournalOptions = JournalOptions(sync: .never),
+        boot: String = "boot"
     ) throws {
-        var records = RecordBuffer(clock: { 1 })
-        let (_, writer, _) = try Journal.open(
-            disk, worker: ImmediateWorker(disk), options: options, boot: "boot", newEpoch: { "e" },
-            records: &records
-        ) { _, _ in }
-        hub.durability.begin(writer, records)
-        try hub.durability.settleFirst()
+        hub.deadlines.boot = boot
+        let time = time
+        var records = RecordBuffer(clock: { time?.millisecondsSince1970() ?? 1 })
+        var opened: JournalWriter?
+        let recovered = try hub.restore { take, _ in
+            let (recovered, writer, epoch) = try Journal.open(
+                disk, worker: ImmediateWorker(disk), options: options, boot: boot, time: time ?? .system,
+                newEpoch: { "0123456789abcdef" }, records: &records, take
+            )
+            opened = writer
+            return (recovered, epoch)
+        }
+        if let opened { hub.durability.begin(opened, records) }
+        try hub.endRestoring(snapshotRevision: recovered.snapshotRevision)
+    }
+
+    /// Ends a turn whose records are written. Lines that were not read by then are gone.
+    func keepTurn() throws {
+        try hub.keepRecords()
+        dropTurn()
     }
 
     // MARK: Clients
