@@ -30,9 +30,7 @@ struct CatchingUpTests {
     private func withBroker(
         _ options: JournalOptions = small, policy: Policy? = nil, _ body: (TestBroker) throws -> Void
     ) throws {
-        let broker = try TestBroker(state: state, options, policy: policy)
-        try body(broker)
-        broker.stop()
+        try TestBroker.run(state: state, options, policy: policy, body)
     }
 
     /// The lines up to `synced`, with `synced`.

@@ -33,7 +33,7 @@ struct ConnectionTests {
         var rest = Array(requests.utf8)[...]
         var id = 0
         while id < 20_000 {
-            let sent = client.sendSome(Array(rest.prefix(65_536)))
+            let sent = client.peer.sendSome(Array(rest.prefix(65_536)))
             rest = rest.dropFirst(sent)
             guard sent == 0 else { continue }
             #expect(number("id", in: try client.line()) == id)
@@ -65,7 +65,7 @@ struct SubscriptionTests {
         var left = Limits.subscriptionsMax
         while left > 0 {
             let count = min(left, 8_192)
-            try client.send(bytes: Array(String(repeating: line, count: count).utf8))
+            try client.peer.send(String(repeating: line, count: count))
             for _ in 0..<count { #expect(try client.line().hasPrefix(#"{"ok""#)) }
             left -= count
         }

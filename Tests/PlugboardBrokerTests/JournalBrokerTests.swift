@@ -22,9 +22,7 @@ struct JournalBrokerTests {
     private func withBroker(_ options: JournalOptions = JournalOptions(), _ body: (TestBroker) throws -> Void)
         throws
     {
-        let broker = try TestBroker(state: folder + "/state", options)
-        try body(broker)
-        broker.stop()
+        try TestBroker.run(state: folder + "/state", options, body)
     }
 
     /// Ways to lose the journal's files.

@@ -249,7 +249,7 @@ struct PolicyBrokerTests {
         let broker = try TestBroker(policy: Policy.read(all))
         let server = try broker.client()
         _ = try server.ask("serve a")
-        server.halfClose()
+        server.peer.finish()
         try broker.follow(Policy.read(little))
         #expect(try server.lineOrEnd() == nil)
     }

@@ -39,6 +39,15 @@ final class TestBroker: Sendable {
     /// Stops the broker and waits until it has ended.
     func stop() { broker.stopAndWait(seconds: 5) }
 
+    /// Runs a broker that keeps a journal in a folder, and stops it after `body`.
+    static func run(
+        state: String, _ options: JournalOptions, policy: Policy? = nil, _ body: (TestBroker) throws -> Void
+    ) throws {
+        let broker = try TestBroker(state: state, options, policy: policy)
+        try body(broker)
+        broker.stop()
+    }
+
     /// Says why no other broker takes over.
     func stay(because reason: String) { broker.broker.stay(because: reason) }
 
@@ -52,24 +61,16 @@ final class TestBroker: Sendable {
 
 /// A raw connection to a broker, without a library: lines out, lines in, with a deadline for each.
 final class TestClient {
-    private let peer: LinePeer
-    /// The broker's greeting.
-    private(set) var greeting = ""
+    let peer: LinePeer
 
     /// With `isGreeted` false, the greeting is read like any other line.
     init(path: String, isGreeted: Bool = true) throws {
         peer = try LinePeer(path: path)
-        if isGreeted { greeting = try line() }
+        if isGreeted { _ = try line() }
     }
 
     /// Sends a line.
     func send(_ line: String) throws { try peer.send(line + "\n") }
-
-    /// Sends bytes as they are. Waits for room.
-    func send(bytes: [UInt8]) throws { try peer.send(bytes) }
-
-    /// Sends what can be sent at once. Returns how many bytes that were.
-    func sendSome(_ bytes: [UInt8]) -> Int { peer.sendSome(bytes) }
 
     /// The next line, which must come.
     func line() throws -> String { try peer.text() }
@@ -82,14 +83,6 @@ final class TestClient {
         try send(line)
         return try self.line()
     }
-
-    /// The same without times.
-    func untimed(_ line: String) throws -> String {
-        try ask(line).replacing(/,"when":"[^"]*"/, with: "")
-    }
-
-    /// Ends the sending half. Reading still works.
-    func halfClose() { peer.finish() }
 
     /// Writes values to a few keys again and again, so many of them together. Returns how many were refused.
     func write(_ count: Int, keys: Int = 5, bytes: Int = 5_000, together: Int = 1) throws -> Int {
