@@ -44,21 +44,6 @@ struct HistoryTests {
         #expect(got.first?.contains(#""value":9"#) == true)
     }
 
-    @Test("churn of keys is bounded by the history, and none dangles")
-    func churn() {
-        let client = test.client()
-        for number in 0..<History.writesMax * 3 / 2 {
-            test.take(#"{"op":"publish","key":"k.\#(number)","value":1}"#, from: client)
-            test.take(#"{"op":"delete","key":"k.\#(number)"}"#, from: client)
-            if number % 100 == 0 { test.dropTurn() }
-        }
-        test.dropTurn()
-        let count = test.hub.keyspace.observableCount
-        #expect(count <= 3 * History.writesMax)
-        let oldest = key(test.hub.keyspace.history[test.hub.keyspace.history.oldest])
-        #expect(oldest.hasPrefix("k."))
-    }
-
     @Test("the entries of a revision are found, wherever batches and emits stand between")
     func findsRevisions() {
         let client = test.client()
@@ -133,34 +118,22 @@ struct EmitLogTests {
         key.withBytes { log.append($0, at: revision) }
     }
 
-    @Test("as many entries are known as there may be, and at one more the older half goes")
-    func entries() {
+    @Test(
+        "as many are known as there is room for, and at one more the older half goes",
+        arguments: [(1, EmitLog.entriesMax), (256, EmitLog.keyBytesMax / 256)]
+    )
+    func most(keyBytes: Int, most: Int) {
+        let (most, key) = (UInt64(most), String(repeating: "k", count: keyBytes))
         var log = EmitLog()
-        let most = UInt64(EmitLog.entriesMax)
-        for revision in 1...most { note(&log, "k", at: revision) }
-        #expect(completeSince(log) == 0)
-        let all = count(log, from: 0)
-        #expect(all == most)
+        for revision in 1...most { note(&log, key, at: revision) }
         // A repeated one takes no room.
-        note(&log, "k", at: most)
-        #expect(completeSince(log) == 0)
-        note(&log, "k", at: most + 1)
+        note(&log, key, at: most)
+        let all = count(log, from: 0)
+        #expect(completeSince(log) == 0 && all == most + 1)
+        note(&log, key, at: most + 1)
         #expect(completeSince(log) == most / 2 + 1)
         let known = count(log, from: log.completeSince)
         #expect(known == most / 2 + 2)
-    }
-
-    @Test("long keys fill it earlier")
-    func longKeys() {
-        var log = EmitLog()
-        let key = String(repeating: "k", count: 256)
-        let most = UInt64(EmitLog.keyBytesMax / 256)
-        for revision in 1...most { note(&log, key, at: revision) }
-        #expect(completeSince(log) == 0)
-        note(&log, key, at: most + 1)
-        #expect(completeSince(log) == most / 2 + 1)
-        let all = count(log, from: 0)
-        #expect(all == most / 2 + 1)
     }
 
     @Test("what an earlier broker emitted isn't known")

@@ -39,7 +39,6 @@ enum Layers {
     static let unsafeTests: Set<String> = [
         "Tests/Fuzzing/Entry.swift",
         "Tests/ObservablesTests/InPlaceTests.swift",
-        "Tests/PlugboardBrokerTests/OutboxTests.swift",
         "Tests/PlugboardBrokerTests/TestBroker.swift",
         "Tests/TestSupport/JSONNode.swift",
         "Tests/TestSupport/LargeTexts.swift",

@@ -96,47 +96,6 @@ struct MatchingRoomTests {
         #expect(rooms.matching.reach.listedCount == observers && rooms.listed(keys[0]) == observers + 1)
     }
 
-    @Test(
-        "a key that nobody observes is known as such until somebody comes, and only for the present patterns")
-    func unobserved() {
-        let rooms = Rooms()
-        let key = rooms.keyspace.findOrInsert(StaticString("a.b").bytes)
-        func isUnobserved() -> Bool { rooms.matching.reach.isUnobserved(key) }
-        func rebuild() { rooms.find(key) }
-        #expect(!isUnobserved())
-        rebuild()
-        #expect(isUnobserved())
-        let named = rooms.subscribe("a.b")
-        #expect(!isUnobserved())
-        rebuild()
-        #expect(!isUnobserved() && rooms.listed(key) == 1)
-        rooms.matching.reach.retain(key)
-        rooms.matching.detach(named, of: 1, &rooms.keyspace)
-        rebuild()
-        #expect(isUnobserved())
-        _ = rooms.subscribe("a.*")
-        #expect(!isUnobserved())
-    }
-
-    @Test("a slot that another key gets has nothing of the audience of the key before")
-    func reused() {
-        let rooms = Rooms()
-        _ = rooms.subscribe("old.*")
-        let old = rooms.keyspace.findOrInsert(StaticString("old.key").bytes)
-        rooms.find(old)
-        #expect(rooms.listed(old) == 1)
-        rooms.matching.reach.retain(old)
-        rooms.matching.forget(old, &rooms.keyspace)
-        #expect(rooms.keyspace.observableCount == 1)
-        rooms.matching.reach.release(old)
-        rooms.matching.forget(old, &rooms.keyspace)
-        #expect(rooms.keyspace.observableCount == 0)
-        let new = rooms.keyspace.findOrInsert(StaticString("new.key").bytes)
-        #expect(new.slot == old.slot && rooms.listed(new) == 0 && rooms.matching.reach.owedBy(new) == 0)
-        let isUnobserved = rooms.matching.reach.isUnobserved(new)
-        #expect(!isUnobserved)
-    }
-
     @Test("the memory of keys that are gone is given back, also from between what is left")
     func memory() {
         let rooms = Rooms()
