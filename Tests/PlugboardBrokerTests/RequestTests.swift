@@ -110,13 +110,9 @@ struct WalkTests {
 
     @Test("in a turn, each request looks at its slice once, even if there was time for more")
     func slices() {
-        let bare = TestHub()
-        let askers = [bare.client(), bare.client()]
-        for number in 0..<9 { bare.tell("publish k.\(number) 1", from: askers[0]) }
-        bare.hub.requests = Requests(visitsMax: 1)
-        for asker in askers { bare.take("keys k.*", from: asker) }
-        bare.hub.goOnWithWalks()
-        #expect(askers.map { bare.hub.sessions[$0].isBusy } == [true, true])
+        for client in [asker, writer] { hub.take("keys **", from: client) }
+        hub.hub.goOnWithWalks()
+        #expect(hub.isBusy(asker) && hub.isBusy(writer))
     }
 
     @Test("a key that is written in each turn does not put the answer off for ever")
@@ -189,16 +185,6 @@ struct WalkTests {
         #expect(reply.contains("page.21") && !reply.contains("page.22"), "\(reply)")
     }
 
-    @Test("an emit that only somebody matches who isn't answered yet leaves no key behind")
-    func emitMeanwhile() {
-        hub.send("subscribe *.*", from: asker)
-        hub.send("emit e.new 1", from: writer)
-        #expect(hub.isBusy(asker) && !hub.knows("e.new"))
-        _ = hub.goOnToEnd()
-        hub.send("emit e.new 1", from: writer)
-        #expect(hub.knows("e.new"))
-    }
-
     @Test("where more was written meanwhile than the history has, nothing is missing either")
     func forgottenHistory() {
         hub.send("subscribe *.*", from: asker)
@@ -257,36 +243,23 @@ struct WalkTests {
 @Suite("filtered snapshots of very many keys", .computing)
 struct FilteredSnapshotTests {
     private static let keys = 20_000
-    private let test = TestHub()
+    private let hub = TestHub()
     private let (writer, observer): (SessionHandle, SessionHandle)
 
     init() {
-        (writer, observer) = (test.client(), test.client())
-        test.hub.requests = Requests(visitsMax: .max)
+        (writer, observer) = (hub.client(), hub.client())
+        hub.visitsMax = .max
         for number in 0..<Self.keys {
-            test.take("publish k.\(number) \(number)", from: writer)
-            if number % 1000 == 0 { test.dropTurn() }
+            hub.take("publish k.\(number) \(number)", from: writer)
+            if number % 1000 == 0 { hub.dropTurn() }
         }
-        test.dropTurn()
+        hub.dropTurn()
     }
 
-    private func subscribe(_ options: String) {
-        test.take(
-            #"{"op":"subscribe","key":"**","where":{"":{">=":\#(Self.keys - 2)}}\#(options)}"#,
-            from: observer
-        )
-    }
-
-    /// Goes on until everything is sent. Returns in how many slices the snapshot was made, and the lines.
-    private func settle() -> (slices: Int, lines: [String]) {
-        var slices = 0
-        test.hub.requests.beginPart(until: 0)
-        while test.hub.sessions[observer].isBusy {
-            slices += 1
-            test.hub.goOnWithWalks()
-        }
-        test.hub.requests.beginPart(until: .max)
-        return (slices, test.allLines(of: observer))
+    private func subscribe(_ options: String = "") {
+        let condition = #""where":{"":{">=":\#(Self.keys - 2)}}"#
+        hub.send(#"{"op":"subscribe","key":"**",\#(condition)\#(options)}"#, from: observer)
+        #expect(hub.isBusy(observer))
     }
 
     @Test(
@@ -295,8 +268,7 @@ struct FilteredSnapshotTests {
     )
     func parts(options: String) throws {
         subscribe(options)
-        #expect(test.lines(of: observer).isEmpty)
-        let (slices, lines) = settle()
+        let (slices, lines) = (hub.goOnToEnd(), hub.read(observer))
         #expect(slices >= Self.keys * Filter.stepsMin * 3 / FilterEvaluator.examinedStepsMax - 1)
         #expect(lines.count == 4)
         #expect(try #require(lines.first).contains(#""ok":"subscribe""#))
@@ -307,45 +279,32 @@ struct FilteredSnapshotTests {
 
     @Test("are told as the keys are by then: what came to match once, what ceased to not at all")
     func changes() {
-        subscribe("")
+        subscribe()
         let (first, last) = (Self.keys - 3, Self.keys - 1)
-        test.take("publish k.\(first) \(Self.keys)", from: writer)
-        test.take("publish k.\(last) 0", from: writer)
-        test.take("delete k.\(Self.keys - 4)", from: writer)
-        let told = settle().lines.filter { $0.contains("value") }
+        hub.send("publish k.\(first) \(Self.keys)\npublish k.\(last) 0", from: writer)
+        hub.send("delete k.\(Self.keys - 4)", from: writer)
+        _ = hub.goOnToEnd()
+        let told = hub.read(observer).filter { $0.contains("value") }
         #expect(told.compactMap { number("value", in: $0) } == [Self.keys - 2, Self.keys])
-        test.take("publish k.\(first) 0", from: writer)
-        #expect(test.lines(of: observer).map { $0.contains(#""event":"leave""#) } == [true])
+        hub.send("publish k.\(first) 0", from: writer)
+        #expect(hub.read(observer).map { $0.contains(#""event":"leave""#) } == [true])
     }
 
     @Test("don't make an observer of who isn't answered yet")
     func unbegun() {
-        subscribe("")
+        subscribe()
         let key = "k.\(Self.keys - 1)"
         for question in ["emit \(key) 1", "delete \(key)"] {
-            let reply = test.tell("explain \(question)", from: writer).first ?? ""
+            let reply = hub.ask("explain \(question)", from: writer)
             #expect(reply.contains(#""observers":[],"note":"nobody observes this key"#), "\(reply)")
         }
-        #expect(test.tell("who \(key)", from: writer).first?.contains(#""observers":[]"#) == true)
-        test.take("emit \(key) 1", from: writer)
-        #expect(test.tell("why \(key)", from: writer).last?.contains("emit") == false)
-        _ = settle()
-        let reply = test.tell("explain delete \(key)", from: writer).first ?? ""
+        #expect(hub.ask("who \(key)", from: writer).contains(#""observers":[]"#))
+        // Nor is an emit remembered, or its key.
+        hub.send("emit \(key) 1\nemit new 1", from: writer)
+        let why = hub.ask("why \(key)\nwhy new", from: writer)
+        #expect(!why.contains(#""op":"emit""#) && why.contains("not_found"), "\(why)")
+        _ = hub.goOnToEnd()
+        let reply = hub.ask("explain delete \(key)", from: writer)
         #expect(reply.contains(#""outcome":"sent""#), "\(reply)")
-    }
-}
-
-@Suite("the nearest keys to one that isn't there", .computing)
-struct NearestKeysTests {
-    @Test("a search leaps over what lies below its neighbours")
-    func leaps() {
-        let test = TestHub()
-        let client = test.client()
-        for group in 0..<20 {
-            for number in 0..<500 { test.tell("publish data.g\(group).n\(number) 1", from: client) }
-        }
-        test.tell("publish data.gxxx.n7 1", from: client)
-        let reply = test.tell("get data.gxxy.n7", from: client).first ?? ""
-        #expect(reply.contains("data.gxxx.n7"))
     }
 }

@@ -342,9 +342,6 @@ final class TestHub {
 
     // MARK: The state
 
-    /// Whether a key is there, with a value or without.
-    func knows(_ key: String) -> Bool { hub.keyspace.find(Array(key.utf8).span) != nil }
-
     /// How many steps the patterns of the hub's owner may take.
     var patternSteps: Int { hub.matching.patterns.steps(of: TestHub.owner) }
 
