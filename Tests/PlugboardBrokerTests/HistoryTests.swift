@@ -24,7 +24,7 @@ struct HistoryTests {
         // The delete is the second oldest.
         #expect(key(test.hub.keyspace.history[test.hub.keyspace.history.oldest]) == "gone")
         #expect(test.hub.keyspace.observableCount == 2)
-        writeX(2 * History.writesMax + 2000, client)
+        writeX(16, client)
         #expect(test.hub.keyspace.observableCount == 1)
     }
 
@@ -42,6 +42,21 @@ struct HistoryTests {
         #expect(test.hub.keyspace.observableCount == 2)
         let got = test.tell("get k", from: client)
         #expect(got.first?.contains(#""value":9"#) == true)
+    }
+
+    @Test("churn of keys is bounded by the history, and none dangles")
+    func churn() {
+        let client = test.client()
+        for number in 0..<History.writesMax * 3 / 2 {
+            test.take(#"{"op":"publish","key":"k.\#(number)","value":1}"#, from: client)
+            test.take(#"{"op":"delete","key":"k.\#(number)"}"#, from: client)
+            if number % 100 == 0 { test.dropTurn() }
+        }
+        test.dropTurn()
+        let count = test.hub.keyspace.observableCount
+        #expect(count <= History.writesMax)
+        let oldest = key(test.hub.keyspace.history[test.hub.keyspace.history.oldest])
+        #expect(oldest.hasPrefix("k."))
     }
 
     @Test("the entries of a revision are found, wherever batches and emits stand between")

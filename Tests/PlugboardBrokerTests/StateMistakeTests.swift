@@ -156,6 +156,9 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
             let bond = bus.hub.keyspace.bond(of: try bus.observable("a.timed"))
             bus.hub.deadlines.cancel(try bus.there(bond?.ticket))
         },
+        StateMistake("History", "it keeps what says so, once") { bus in
+            bus.hub.keyspace[try bus.observable("a.gone")].isRemembered = false
+        },
         StateMistake("Author", "it counts who refers to it") { bus in
             let author = bus.hub.keyspace.writer(of: try bus.observable("a.timed"))
             bus.hub.keyspace.authors.retain(try bus.there(author))
@@ -170,7 +173,9 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
             bus.hub.matching.reach.release(try bus.observable("a.gone"))
         },
         StateMistake("Reach", "a key is needed by something") { bus in
-            bus.hub.keyspace[try bus.observable("a.gone")].generation = 0
+            let observable = try bus.observable("a.gone")
+            bus.hub.keyspace[observable].isRemembered = false
+            bus.hub.keyspace[observable].lastEntry = .max
         },
         StateMistake("Reach", "a list has observers") { bus in
             // As while they are told.

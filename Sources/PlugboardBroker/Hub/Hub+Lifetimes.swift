@@ -47,7 +47,6 @@ extension Hub {
     ) {
         keyspace.unbind(observable, &deadlines)
         keyspace.set(reason, of: observable)
-        if let reason { keyspace.history.setReason(reason) }
         guard request.isBounded else { return }
         let lease = request.has(.whileConnected) ? sessions[session].makeLease(&keyspace) : nil
         if let lease { keyspace.lifetimes.leases[lease].grace = graces.milliseconds(of: session) }
@@ -159,7 +158,7 @@ extension Hub {
 
     @inline(__always)
     mutating func forgetReleased() {
-        while let observable = keyspace.history.takeReleased() { matching.forget(observable, &keyspace) }
+        while let observable = keyspace.takeReleased() { matching.forget(observable, &keyspace) }
     }
 
     /// Call before a line reads a key, or writes it depending on its value: a value that has expired is over

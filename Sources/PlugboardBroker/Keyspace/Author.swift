@@ -1,6 +1,6 @@
 // The author of a write: the text that every event about the write carries, and whether the client is still
 // connected. Values outlive their writers' connections, so each author counts its references: clients,
-// values, and generations of the history. A write that names its origin has an author of its own, with the
+// values, and runs of entries in the history. A write that names its origin has an author of its own, with the
 // presence of its client. So the origin goes wherever the author goes, and writes without one cost nothing
 // more.
 
@@ -17,8 +17,6 @@ struct Author: ~Copyable, Checked {
     private let byCount: UInt32
     private let nameCount: UInt32
     fileprivate(set) var references: UInt32 = 1
-    /// The newest generation of the history that keeps it; see `History`.
-    var generation: UInt32 = 0
     let presence: Liveness
 
     fileprivate init(name: Span<UInt8>, origin: Span<UInt8> = Span(), presence: Liveness) {

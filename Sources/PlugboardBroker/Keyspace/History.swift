@@ -1,6 +1,7 @@
 // A ring of the last writes, emits and calls: which key, by whom, when, and why. An entry holds only handles.
-// What they name is kept until the ring has passed the entry. Whole generations keep it, so that a write
-// counts no references. Owned by the keyspace.
+// What they name is kept until the ring has passed the entry: the key by the last entry that left it without a
+// value, and the author by each run of entries of one author, so that most writes count no references. Owned by the
+// keyspace.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -17,16 +18,15 @@ struct History: ~Copyable {
         let cause: WriteCause
         fileprivate var note: UInt64
 
-        var milliseconds: UInt64 { note >> 16 }
+        var milliseconds: UInt64 { note >> History.timeShift }
         var operation: Operation {
             Operation(rawValue: UInt8(truncatingIfNeeded: note & Self.operationMask)) ?? .publish
         }
         /// Whether it changed the bus. An emit and a call have the revision of the write before them.
         var isChange: Bool { operation != .emit && operation != .call }
         /// Why the broker made the write; nil if a client made it.
-        fileprivate(set) var reason: EventReason? {
-            get { EventReason(rawValue: UInt8(truncatingIfNeeded: note & 0xFF) >> Self.operationBits) }
-            set { note = note & ~0xE0 | UInt64(newValue?.rawValue ?? 0) << UInt64(Self.operationBits) }
+        var reason: EventReason? {
+            EventReason(rawValue: UInt8(truncatingIfNeeded: note & 0xFF) >> Self.operationBits)
         }
         /// Operation and reason share a byte: there are fewer than 32 operations, and fewer than 8 reasons.
         static let operationBits: UInt8 = 5
@@ -36,16 +36,20 @@ struct History: ~Copyable {
             get { UInt8(truncatingIfNeeded: note >> 8) }
             set { note = note & ~0xFF00 | UInt64(newValue) << 8 }
         }
+        /// The next entry has another author, so the reference to this one goes with this entry.
+        fileprivate static let endsRun: UInt64 = 1 << 16
+        /// It left its key without a value. Before it is appended: it may have.
+        fileprivate static let keepsKey: UInt64 = 1 << 17
 
         /// Its time is noted when it is appended.
         @inline(__always)
         init(
             _ operation: Operation, _ observable: ObservableHandle, _ author: AuthorHandle,
-            _ revision: UInt64,
-            _ cause: WriteCause
+            _ revision: UInt64, _ cause: WriteCause, _ reason: EventReason? = nil
         ) {
             (self.observable, self.author, self.revision, self.cause) = (observable, author, revision, cause)
-            note = UInt64(operation.rawValue)
+            note = UInt64(operation.rawValue) | UInt64(reason?.rawValue ?? 0) << UInt64(Self.operationBits)
+            if operation == .delete || operation == .emit || operation == .call { note |= Self.keepsKey }
         }
     }
 
@@ -59,25 +63,14 @@ struct History: ~Copyable {
     private var otherCount: UInt64 = 0
     /// The time of this turn, shifted as in an entry; 0 until the turn's first write.
     private var time: UInt64 = 0
+    private static let timeShift: UInt64 = 18
     private(set) var seconds: UInt32 = 0
     private let source: TimeSource
     /// All writes after this revision are known, except the broker's own. Those up to it were made before there
     /// was a history, or the newest of them was forgotten last.
     private(set) var completeSince: UInt64 = 0
-    /// Numbers the generations, from 1. Each is at least `writesMax` entries long.
-    private(set) var generation: UInt32 = 1
-    private var generationStart: UInt64 = 0
-    /// What the entries of this generation name, of the one before, and of the one that the ring has passed.
-    private var recent = Named(generation: 1)
-    private var older = Named(generation: 0)
-    private var passed = Named(generation: 0)
-    /// Keys without a value that it has let go, and the first of them that nobody has taken.
-    private var released = List<ObservableHandle>()
-    private var firstReleased = 0
-    /// The author of the newest write of this generation. The generation keeps it already.
     private var newestAuthor = AuthorHandle.none
-    private static let drainedPerTurn: UInt64 = 64
-    private var settled: UInt64 = 0
+    private var released = List<ObservableHandle>()
 
     init(time source: TimeSource) {
         self.source = source
@@ -94,7 +87,7 @@ struct History: ~Copyable {
         set { entries[Int(number & Self.mask)] = newValue }
     }
 
-    var milliseconds: UInt64 { time >> 16 }
+    var milliseconds: UInt64 { time >> Self.timeShift }
 
     /// Call before a write. The first one of a turn reads the clock.
     @inline(__always)
@@ -104,23 +97,64 @@ struct History: ~Copyable {
 
     /// Until the end of the turn it is as late as an earlier broker's record says.
     mutating func setTime(_ milliseconds: UInt64) {
-        time = max(1, milliseconds) << 16
+        time = max(1, milliseconds) << Self.timeShift
         seconds = UInt32(clamping: milliseconds / 1000)
     }
 
+    mutating func endTurn() { time = 0 }
+
+    /// Call it when the value has changed. Whoever set it has read the time.
     @inline(__always)
-    mutating func append(_ entry: Entry, _ authors: inout Authors) {
-        readTime()
-        if entry.author != newestAuthor { setNewestAuthor(entry.author, &authors) }
+    mutating func append(_ entry: Entry, _ all: inout Slab<Observable>, _ authors: inout Authors) {
+        if entry.author != newestAuthor { beginRun(of: entry.author, &authors) }
         var entry = entry
+        if entry.note & Entry.keepsKey != 0 { keepKey(of: &entry, &all) }
         entry.note |= time
         if entries.count < Self.writesMax {
             entries.append(entry)
         } else {
+            if self[count].note & (Entry.endsRun | Entry.keepsKey) != 0 { letGo(self[count], &all, &authors) }
             completeSince = max(completeSince, self[count].revision)
             self[count] = entry
         }
         count &+= 1
+    }
+
+    /// If it has no value. An emit or a call may be the first of its turn.
+    @inline(never)
+    private mutating func keepKey(of entry: inout Entry, _ all: inout Slab<Observable>) {
+        readTime()
+        if all[entry.observable].hasValue { return entry.note &= ~Entry.keepsKey }
+        all[entry.observable].isRemembered = true
+        all[entry.observable].lastEntry = UInt32(truncatingIfNeeded: count)
+    }
+
+    @inline(never)
+    private mutating func beginRun(of author: AuthorHandle, _ authors: inout Authors) {
+        if count > 0 { self[count - 1].note |= Entry.endsRun }
+        newestAuthor = author
+        authors.retain(author)
+    }
+
+    /// The ring passes its oldest entry.
+    @inline(never)
+    private mutating func letGo(_ entry: Entry, _ all: inout Slab<Observable>, _ authors: inout Authors) {
+        if entry.note & Entry.endsRun != 0 { authors.release(entry.author) }
+        guard entry.note & Entry.keepsKey != 0,
+            all[entry.observable].lastEntry == UInt32(truncatingIfNeeded: oldest)
+        else { return }
+        all[entry.observable].isRemembered = false
+        if !all[entry.observable].hasValue { released.append(entry.observable) }
+    }
+
+    /// A key without a value that the ring has passed. It may be needed again since.
+    mutating func takeReleased(_ all: borrowing Slab<Observable>) -> ObservableHandle? {
+        while let observable = released.popLast() {
+            if all.contains(observable) { return observable }
+        }
+        // A long list gives its memory back.
+        released.removeAll(keeping: 64)
+        return nil
     }
 
     /// Starts after a revision: earlier writes aren't known one by one.
@@ -132,20 +166,6 @@ struct History: ~Copyable {
     /// The newest entry is a call.
     mutating func countCall() { otherCount &+= 1 }
 
-    mutating func setReason(_ reason: EventReason) {
-        self[count &- 1].reason = reason
-    }
-
-    /// Keeps an observable without a value as long as an entry names it. Call it for each entry that leaves
-    /// its observable without a value.
-    @inline(__always)
-    mutating func keep(_ observable: ObservableHandle, _ all: inout Slab<Observable>) {
-        all[observable].lastEntry = UInt32(truncatingIfNeeded: count &- 1)
-        if all[observable].generation == recent.mark { return }
-        all[observable].generation = recent.mark
-        recent.observables.append(observable)
-    }
-
     /// The last entry about an observable without a value, if it is still remembered.
     func lastEntry(of observable: ObservableHandle, _ all: borrowing Slab<Observable>) -> UInt64? {
         let behind = UInt32(truncatingIfNeeded: count) &- all[observable].lastEntry
@@ -153,128 +173,30 @@ struct History: ~Copyable {
         let number = count - UInt64(behind)
         return self[number].observable == observable ? number : nil
     }
-
-    /// Enough was written for another generation, which begins at the end of the turn.
-    var isGenerationFull: Bool { count - generationStart >= UInt64(Self.writesMax) }
-
-    /// Ends a turn. Lets go of what the ring has passed, a few in each turn, so that no turn is long. A generation
-    /// keeps at most as many authors, and as many observables, as it has entries. So if two are visited for each
-    /// new entry, all are done when the next generation is full.
-    mutating func endTurn(_ all: inout Slab<Observable>, _ authors: inout Authors) {
-        time = 0
-        if settled == count, passed.isEmpty { return }
-        if isGenerationFull { beginGeneration(&all, &authors) }
-        drain(count: Self.drainedPerTurn + 2 * (count - settled), &all, &authors)
-        settled = count
-    }
-
-    /// A key without a value that it has let go, the oldest first.
-    @inline(__always)
-    mutating func takeReleased() -> ObservableHandle? {
-        if released.isEmpty { return nil }
-        if firstReleased == released.count {
-            released.removeAll(keeping: Int(Self.drainedPerTurn))
-            firstReleased = 0
-            return nil
-        }
-        firstReleased += 1
-        return released[firstReleased - 1]
-    }
-
-    private mutating func beginGeneration(_ all: inout Slab<Observable>, _ authors: inout Authors) {
-        drain(count: .max, &all, &authors)
-        swap(&passed, &older)
-        swap(&older, &recent)
-        generation = max(1, generation &+ 1)
-        generationStart = count
-        recent.generation = generation
-        newestAuthor = .none
-    }
-
-    @inline(never)
-    private mutating func setNewestAuthor(_ author: AuthorHandle, _ authors: inout Authors) {
-        newestAuthor = author
-        if authors[author].generation == generation { return }
-        authors[author].generation = generation
-        authors.retain(author)
-        recent.authors.append(author)
-    }
-
-    private mutating func drain(count: UInt64, _ all: inout Slab<Observable>, _ authors: inout Authors) {
-        var left = count
-        while left > 0, let author = passed.authors.popLast() {
-            authors.release(author)
-            left -= 1
-        }
-        while left > 0, let observable = passed.observables.popLast() {
-            left -= 1
-            // A later entry may name it, too. Then it is also in a later list.
-            guard all[observable].generation == passed.mark else { continue }
-            all[observable].generation = 0
-            if !all[observable].hasValue { released.append(observable) }
-        }
-    }
-}
-
-private struct Named: ~Copyable {
-    /// Usually there are only a few. For these, a warm broker allocates nothing.
-    private static let usualCount: Int32 = 32
-
-    var generation: UInt32
-    var authors = List<AuthorHandle>(reserving: usualCount)
-    var observables = List<ObservableHandle>(reserving: usualCount)
-
-    var isEmpty: Bool { authors.isEmpty && observables.isEmpty }
-
-    /// Its generation in one byte, not 0. Observables are only kept by three generations at a time.
-    @inline(__always) var mark: UInt8 { UInt8(generation % 255) + 1 }
-
-    init(generation: UInt32) {
-        self.generation = generation
-    }
 }
 
 extension History: Checked {
     func checkInvariants(_ all: borrowing Slab<Observable>) throws(BrokenInvariant) {
-        let lists = named
-        var keeping = 0
-        for list in lists {
-            for observable in list.observables {
-                let isThere = all.contains(observable)
-                try Self.always.hold("what a generation keeps is there", isThere)
-                if all[observable].generation == list.mark { keeping += 1 }
-            }
-        }
-        var kept = 0
-        all.forEach { if all[$0].generation > 0 { kept += 1 } }
-        try Self.always.agree("a generation keeps what says so, once", kept, keeping)
-        let isInTurn = recent.generation == generation && generationStart <= count
-        try Self.always.hold("the newest generation is under way", isInTurn)
-        try Self.always.hold("writes of a turn were settled", settled == count && time == 0)
-        try entriesPointToWhatIsThere(all, authors: Set(lists.flatMap(\.authors)))
-    }
-
-    private func entriesPointToWhatIsThere(
-        _ all: borrowing Slab<Observable>, authors: Set<AuthorHandle>
-    ) throws(BrokenInvariant) {
-        var revision: UInt64 = 0
+        let authors = Set(keptAuthors)
+        var (revision, keeping, remembered): (UInt64, Int, Int) = (0, 0, 0)
         for number in oldest..<count {
             let entry = self[number]
             let isThere = all.contains(entry.observable) && authors.contains(entry.author)
             try Self.always.hold("what an entry points to is there", isThere, of: "entry \(number)")
             try Self.always.hold("revisions ascend", entry.revision >= revision, of: "entry \(number)")
             revision = entry.revision
+            let isLast = all[entry.observable].lastEntry == UInt32(truncatingIfNeeded: number)
+            if isLast, entry.note & Entry.keepsKey != 0 { keeping += 1 }
         }
+        all.forEach { if all[$0].isRemembered { remembered += 1 } }
+        try Self.always.agree("it keeps what says so, once", remembered, keeping)
+        try Self.always.hold("a turn's time is forgotten", time == 0 && released.isEmpty)
     }
 
-    var keptAuthors: [AuthorHandle] { named.flatMap(\.authors) }
-
-    private var named: [(mark: UInt8, observables: [ObservableHandle], authors: [AuthorHandle])] {
-        [
-            (passed.mark, passed.observables.all, passed.authors.all),
-            (older.mark, older.observables.all, older.authors.all),
-            (recent.mark, recent.observables.all, recent.authors.all),
-        ]
+    /// The author of each run of entries, once for each.
+    var keptAuthors: [AuthorHandle] {
+        let ends = (oldest..<count).filter { self[$0].note & Entry.endsRun != 0 || $0 == count - 1 }
+        return ends.map { self[$0].author }
     }
 }
 

@@ -355,29 +355,18 @@ struct Keyspace: ~Copyable {
 
     // MARK: History
 
+    /// Call it when the value has changed. A key without a value stays as long as the history has the entry.
     @inline(__always)
-    mutating func remember(
-        _ operation: Operation, _ observable: ObservableHandle, _ author: AuthorHandle, _ cause: WriteCause
-    ) {
-        history.append(History.Entry(operation, observable, author, revision, cause), &authors)
+    mutating func remember(_ entry: History.Entry) {
+        history.append(entry, &all, &authors)
     }
-
-    mutating func remember(callOf key: Span<UInt8>, by author: AuthorHandle, _ cause: WriteCause) {
-        let observable = findOrInsert(key)
-        remember(.call, observable, author, cause)
-        history.countCall()
-        if !self[observable].hasValue { keepForHistory(observable) }
-    }
-
-    /// Keeps a key that has just lost its value, as long as the history names it.
-    @inline(__always)
-    mutating func keepForHistory(_ observable: ObservableHandle) { history.keep(observable, &all) }
 
     func lastEntry(of observable: ObservableHandle) -> UInt64? { history.lastEntry(of: observable, all) }
 
-    /// The history lets go of what it has passed: `takeReleased` has those without a value.
+    mutating func takeReleased() -> ObservableHandle? { history.takeReleased(all) }
+
     mutating func endTurn() {
-        history.endTurn(&all, &authors)
+        history.endTurn()
         searches = 0
     }
 
@@ -417,14 +406,10 @@ struct Keyspace: ~Copyable {
     mutating func restore(
         _ operation: Operation, _ observable: ObservableHandle, _ author: AuthorHandle, _ record: RecordLine
     ) {
-        let entry = History.Entry(operation, observable, author, record.revision, record.cause)
-        history.append(entry, &authors)
-        if let reason = record.reason { history.setReason(reason) }
-        if operation == .delete { keepForHistory(observable) }
-        guard history.isGenerationFull else { return }
-        endTurn()
+        let (revision, cause, reason) = (record.revision, record.cause, record.reason)
+        remember(History.Entry(operation, observable, author, revision, cause, reason))
         // What isn't needed goes when all keys are there.
-        while history.takeReleased() != nil {}
+        while takeReleased() != nil {}
     }
 
     /// Of writes up to `snapshotRevision`, only the values that were left are known.

@@ -25,14 +25,14 @@ struct Observable: ~Copyable {
     /// A token begins with `$`, so only the broker writes it.
     let isReserved: Bool
     private(set) var valueCount: UInt32 = 0
-    /// Without a value: the mark of the last generation of the history that keeps it; 0 if none does.
-    var generation: UInt8 = 0
+    /// The history has an entry that left it without a value: the one with the number `lastEntry`.
+    var isRemembered = false
     /// The slot of the value's writer, which can't be another's, because writers stay as long as their values.
     /// After a delete that is still owed to somebody, that of the author of the delete. Otherwise 0.
     var writer: UInt32 = 0
     /// The slot of its extras; 0 while it has none. Changed only by the keyspace.
     var extras: UInt32 = 0
-    /// Without a value: the number of its last entry in the history, its lower 32 bits. Whoever reads it checks it.
+    /// The lower 32 bits of that entry's number. Whoever reads it checks it.
     var lastEntry: UInt32 = 0
     /// When the last write or delete was made, in seconds since 1970; 0 if nobody knows.
     var when: UInt32 = 0
@@ -69,7 +69,7 @@ struct Observable: ~Copyable {
 
     @inline(__always) var hasValue: Bool { revision != 0 }
     /// It stays, whoever observes it.
-    @inline(__always) var isNeeded: Bool { hasValue || generation > 0 }
+    @inline(__always) var isNeeded: Bool { hasValue || isRemembered }
 
     /// The kept JSON; empty if there is no value.
     @inline(__always) var value: Span<UInt8> {

@@ -63,8 +63,9 @@ extension Hub {
             timeout: call.timeLeft,
             to: &event
         )
-        keyspace.remember(callOf: call.key.span, by: author, call.cause)
-        if call.cause.isNamed { insight.warnings.countReturns(&keyspace) }
+        let observable = keyspace.findOrInsert(call.key.span)
+        remember(History.Entry(.call, observable, author, revision, call.cause))
+        keyspace.history.countCall()
         call.service = service
         service.counts.countAsked()
         traceEvent(of: call, .asked)

@@ -195,7 +195,7 @@ extension Hub {
         if durability.isCopying { copyEarly(observable) }
         let change = keyspace.set(observable, value, cause: cause, writer: author)
         if !change.isReserved { durability.records.liveBytes += change.growth }
-        remember(operation, observable, author, cause)
+        remember(History.Entry(operation, observable, author, revision, cause, reason))
         if reason != nil || request.isBounded || change.hasMarks {
             renewLifetime(of: observable, request, reason, session)
         }
@@ -218,10 +218,8 @@ extension Hub {
         removeValue(of: observable, by: author, cause)
         keyspace.unbind(observable, &deadlines)
         keyspace.set(reason, of: observable)
-        remember(.delete, observable, author, cause)
-        if let reason { keyspace.history.setReason(reason) }
+        remember(History.Entry(.delete, observable, author, revision, cause, reason))
         if durability.records.isKept { record(news) }
-        keyspace.keepForHistory(observable)
     }
 
     /// Removes a value. While somebody is owed the delete, its author stays.
@@ -246,9 +244,7 @@ extension Hub {
         announce(news)
         // The key may have been made for somebody who isn't told emits yet.
         guard matching.hasBegunObserver(of: observable) else { return matching.forget(observable, &keyspace) }
-        remember(.emit, observable, author, cause)
-        if let reason { keyspace.history.setReason(reason) }
-        if !keyspace[observable].hasValue { keyspace.keepForHistory(observable) }
+        remember(History.Entry(.emit, observable, author, revision, cause, reason))
     }
 
     /// Makes the observable of a key that has none, if a pattern matches the key. Then somebody gets the
@@ -259,11 +255,9 @@ extension Hub {
     }
 
     @inline(always)
-    private mutating func remember(
-        _ operation: Operation, _ observable: ObservableHandle, _ author: AuthorHandle, _ cause: WriteCause
-    ) {
-        keyspace.remember(operation, observable, author, cause)
-        if cause.isNamed { insight.warnings.countReturns(&keyspace) }
+    mutating func remember(_ entry: History.Entry) {
+        keyspace.remember(entry)
+        if entry.cause.isNamed { insight.warnings.countReturns(&keyspace) }
     }
 
     /// Makes room in the journal for a write of a key, or refuses it. The broker's own keys are not kept.

@@ -25,21 +25,24 @@ struct KeyspaceRoomTests {
             keyspace.advance()
             let observable = keyspace.findOrInsert(Array(key.utf8).span)
             keyspace.set(observable, Array(value.utf8).span, cause: cause, writer: author)
-            keyspace.remember(.publish, observable, author, .none)
+            remember(.publish, observable)
             return observable
         }
 
         func delete(_ observable: ObservableHandle) {
             keyspace.advance()
             keyspace.removeValue(of: observable, cause: .none, writer: nil)
-            keyspace.remember(.delete, observable, author, .none)
-            keyspace.keepForHistory(observable)
+            remember(.delete, observable)
+        }
+
+        private func remember(_ operation: PlugboardWire.Operation, _ observable: ObservableHandle) {
+            keyspace.remember(History.Entry(operation, observable, author, keyspace.revision, .none))
         }
 
         /// Ends a turn. Nobody needs what the history lets go.
         func endTurn() {
             keyspace.endTurn()
-            while let observable = keyspace.history.takeReleased() {
+            while let observable = keyspace.takeReleased() {
                 if !keyspace[observable].isNeeded { keyspace.remove(observable) }
             }
         }
