@@ -25,7 +25,7 @@ extension Hub {
             let (event, observable) = (EventKind(write.operation), keyspace.find(key))
             var value = ByteBuffer()
             if write.operation.combines {
-                requests.exchangeMerged(&value)
+                requests.exchangeResults(&value)
             } else if event != .delete {
                 value.append(write.value.bytes(of: asked.line))
             }

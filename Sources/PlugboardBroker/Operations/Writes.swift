@@ -42,9 +42,13 @@ extension Hub {
     /// Makes a write that fits the state, or throws and changes nothing.
     mutating func make(_ planned: PlannedWrite, _ asked: AskedRequest, reason: EventReason?) throws(Refusal) {
         let request = asked.request
-        if request.operation.combines { try combine(planned, asked) }
-        let bytes = request.operation.combines ? requests.merged.count : request.value.count
+        var planned = planned
+        if request.operation.combines {
+            requests.removeResults()
+            try combine(&planned, asked)
+        }
         if request.operation != .emit {
+            let bytes = request.operation.combines ? requests.results.count : request.value.count
             if !durability.records.hasRoom(for: bytes) {
                 do throws(Refusal) {
                     try makeRoom(for: bytes, asked.key)
@@ -55,28 +59,16 @@ extension Hub {
             }
             keyspace.advance()
         }
-        if request.operation.combines {
-            commitMerged(planned, asked, reason)
-        } else {
-            commit(planned, asked, value: request.value.bytes(of: asked.line), reason)
-        }
-    }
-
-    @inline(never)
-    private mutating func commitMerged(_ planned: PlannedWrite, _ asked: AskedRequest, _ reason: EventReason?)
-    {
-        var merged = ByteBuffer()
-        requests.exchangeMerged(&merged)
-        commit(planned, asked, value: merged.bytes, reason)
-        requests.exchangeMerged(&merged)
+        commit(planned, asked, reason)
     }
 
     /// Why a write would be refused; nil if it wouldn't. Leaves the result of a patch or a sum in
-    /// `requests.merged`.
+    /// `requests.results`.
     mutating func refusal(of write: AskedRequest) -> Refusal? {
+        requests.removeResults()
         do throws(Refusal) {
-            let planned = try plan(write)
-            if write.request.operation.combines { try combine(planned, write) }
+            var planned = try plan(write)
+            if write.request.operation.combines { try combine(&planned, write) }
             return nil
         } catch {
             return error
@@ -91,35 +83,24 @@ extension Hub {
         if asked.request.isDurable {
             try durability.checkDurable(awaited: sessions[asked.session].awaitedWrites)
         }
-        let bytes = asked.line.count + requests.batch.bytes.count
+        let bytes = asked.line.count + requests.results.count
         let author = keyspace.authors.recorded(sessions[asked.session].author(&keyspace)).count
         let needed = RecordBuffer.needed(forBatch: bytes, writes: requests.batch.writes.count, author: author)
         if !durability.records.hasRoom(needed: needed) { try makeRoom(needed: needed) }
         if requests.decoder.writes.contains(where: { $0.operation != .emit }) { keyspace.advance() }
         durability.records.beginBatch(revision: revision)
-        var results = ByteBuffer()
-        swap(&results, &requests.batch.bytes)
         requests.batch.isUnderWay = true
         for index in requests.batch.writes.indices {
             let write = AskedRequest(requests.decoder.writes[index], asked.line, from: asked.session)
-            commitWrite(at: index, write, results.bytes)
+            var planned = requests.batch.writes[index]
+            // An earlier write of the batch may have made or removed its observable.
+            planned.observable = keyspace.find(write.key, hash: planned.hash)
+            commit(planned, write, nil)
         }
-        swap(&results, &requests.batch.bytes)
         requests.batch.isUnderWay = false
         countOwedToRuns()
         durability.records.endBatch()
         replyWritten(asked)
-    }
-
-    /// Looks the key up again, because an earlier write of the batch may have made or removed its observable.
-    private mutating func commitWrite(at index: Int, _ write: AskedRequest, _ results: Span<UInt8>) {
-        let (hash, result) = (requests.batch.writes[index].plan.hash, requests.batch.writes[index].result)
-        let planned = PlannedWrite(hash: hash, observable: keyspace.find(write.key, hash: hash))
-        let value =
-            write.request.operation.combines
-            ? result.bytes(of: results)
-            : write.request.value.bytes(of: write.line)
-        commit(planned, write, value: value, nil)
     }
 
     /// Checks a write against the state, and makes nothing.
@@ -146,6 +127,16 @@ extension Hub {
             return PlannedWrite(hash: 0, observable: observable, isUnobserved: isUnobserved)
         }
         return try plan(AskedRequest(waiting.request, line, from: writer.session))
+    }
+
+    private mutating func commit(_ planned: PlannedWrite, _ asked: AskedRequest, _ reason: EventReason?) {
+        guard asked.request.operation.combines else {
+            return commit(planned, asked, value: asked.request.value.bytes(of: asked.line), reason)
+        }
+        var results = ByteBuffer()
+        requests.exchangeResults(&results)
+        commit(planned, asked, value: planned.result.bytes(of: results.bytes), reason)
+        requests.exchangeResults(&results)
     }
 
     /// Makes a checked write. `value` is the key's new value, or what is emitted.
@@ -281,26 +272,16 @@ extension Hub {
             by: keyspace.authors.recorded(news.author, isDelete: news.value.isEmpty)
         )
         (commit.cause, commit.reason, commit.when) = (news.cause, news.reason, keyspace.history.milliseconds)
-        if request?.has(.whileConnected) == true {
+        if let request, request.has(.whileConnected) {
             commit.isWhileConnected = true
             commit.grace = keyspace.bond(of: observable)?.milliseconds ?? 0
         }
-        (commit.expires, commit.end) = (expiry(request), end(request))
+        if let request, request.has(.timeToLive) {
+            commit.expires = deadlines.timeOfDay + request.timeToLive
+            // The same by a clock that nobody can set.
+            commit.end = deadlines.end(in: request.timeToLive)
+        }
         durability.records.append(commit)
-    }
-
-    /// When the written value ends, in milliseconds since 1970; 0 if it doesn't.
-    @inline(__always)
-    private func expiry(_ request: Request?) -> UInt64 {
-        guard let request, request.has(.timeToLive) else { return 0 }
-        return deadlines.timeOfDay + request.timeToLive
-    }
-
-    /// The same by a clock that nobody can set.
-    @inline(__always)
-    private func end(_ request: Request?) -> EndSinceBoot? {
-        guard let request, request.has(.timeToLive), durability.records.isKept else { return nil }
-        return deadlines.end(in: request.timeToLive)
     }
 
     /// Replies to a write: when it is on disk if it is durable, and otherwise now.
@@ -333,9 +314,11 @@ extension Hub {
 struct PlannedWrite: BitwiseCopyable {
     /// The hash of its key. Not used if there is an observable already.
     let hash: UInt64
-    let observable: ObservableHandle?
+    var observable: ObservableHandle?
     /// It is certain that nobody observes the key.
     var isUnobserved = false
+    /// Where the new value of a patch or a sum is in `requests.results`.
+    var result = ByteRange.none
 }
 
 extension Hub {
@@ -384,21 +367,16 @@ extension Hub {
         return (0, bytes - keyspace.chargedBytes(of: observable))
     }
 
-    private mutating func combine(_ planned: PlannedWrite, _ asked: AskedRequest) throws(Refusal) {
-        let (request, line, observable) = (asked.request, asked.line, planned.observable)
-        let (change, value) = (request.value.bytes(of: line), keyspace.value(of: observable))
-        let field = request.field.bytes(of: line)
+    private mutating func combine(_ planned: inout PlannedWrite, _ asked: AskedRequest) throws(Refusal) {
+        let (request, observable) = (asked.request, planned.observable)
+        let value = keyspace.value(of: observable)
         insight.count(steps: value.count / Cost.bytesChangedPerStep)
         do throws(Refusal) {
-            if request.operation == .patch {
-                try requests.merge(change, atField: field, of: value)
-            } else {
-                try requests.add(change, toField: field, of: value)
-            }
+            planned.result = try requests.combine(asked, with: value)
         } catch {
             throw error.ofPart(request, at: observable.map { keyspace[$0].revision } ?? 0)
         }
-        let count = requests.merged.count
+        let count = planned.result.count
         guard count <= Limits.valueBytesMax else { throw Refusal(valueOf: count, at: request.value.start) }
         try checkRoom(asked, observable, count)
     }
@@ -411,7 +389,8 @@ extension Hub {
     /// Checks all writes of a batch, and leaves the plans in `requests.batch`.
     private mutating func planBatch(_ asked: AskedRequest) throws(Refusal) {
         let line = asked.line
-        requests.batch.removeAll()
+        requests.batch.writes.removeAll(keepingCapacity: true)
+        requests.removeResults()
         let isGuarded = sessions[asked.session].isGuarded
         let account = access.account(of: sessions[asked.session])
         let before = account.used
@@ -423,7 +402,7 @@ extension Hub {
         for index in requests.decoder.writes.indices {
             let write = AskedRequest(requests.decoder.writes[index], line, from: asked.session)
             do throws(Refusal) {
-                let planned = try check(write)
+                var planned = try check(write)
                 if write.request.operation != .emit {
                     for earlier in written[planned.hash, default: []]
                     where requests.decoder.writes[earlier].key.bytes(of: line).isEqual(to: write.key) {
@@ -431,17 +410,15 @@ extension Hub {
                     }
                     written[planned.hash, default: []].append(index)
                 }
-                requests.batch.append(planned)
                 let combines = write.request.operation.combines
                 if combines {
                     changedBytes += keyspace.value(of: planned.observable).count
                     guard changedBytes <= Limits.outboxBytesMax else { throw Self.tooMuchChanged }
-                    try combine(planned, write)
-                    // Kept until the whole batch is known to be right.
-                    requests.batch.keep(requests.merged)
+                    try combine(&planned, write)
                 }
+                requests.batch.writes.append(planned)
                 guard isGuarded, combines || write.request.operation == .publish else { continue }
-                let count = combines ? requests.merged.count : write.request.value.count
+                let count = combines ? planned.result.count : write.request.value.count
                 let growth = growth(by: write, planned.observable, count)
                 account.used.keys += growth.keys
                 account.used.kept += growth.kept
@@ -481,25 +458,9 @@ extension Hub {
 // always holds: only one request uses it at a time.
 
 struct PlannedBatch: ~Copyable {
-    /// Each with the place in `bytes` where its result is, if it is a patch or a sum.
-    private(set) var writes: [(plan: PlannedWrite, result: ByteRange)] = []
-    /// All results. They are taken out while the hub is used.
-    var bytes = ByteBuffer()
+    var writes: [PlannedWrite] = []
     /// Its writes are being made.
     var isUnderWay = false
-
-    mutating func append(_ plan: PlannedWrite) { writes.append((plan, .none)) }
-
-    /// Keeps the result of the last write, a patch or a sum.
-    mutating func keep(_ result: borrowing ByteBuffer) {
-        writes[writes.count - 1].result = ByteRange(bytes.count, bytes.count + result.count)
-        bytes.append(contentsOf: result)
-    }
-
-    mutating func removeAll() {
-        writes.removeAll(keepingCapacity: true)
-        bytes.removeAll()
-    }
 }
 
 // A will, or disconnect action: a write that is made when its client's connection ends. `Hub.writeWill` makes

@@ -26,8 +26,9 @@ struct Requests: ~Copyable, Checked {
     var decoder = RequestDecoder()
     var group = PublishGroup()
     var batch = PlannedBatch()
-    private(set) var merged = ByteBuffer()
-    private(set) var sum = ByteRange.none
+    /// The values that the present request's patches and sums make.
+    private(set) var results = ByteBuffer()
+    private var sum = ByteRange.none
     /// Owed keys that nobody needs any more, still to be removed.
     private(set) var abandoned: [Backlog] = []
     private var walks: ArraySlice<DeferredRequest> = []
@@ -63,29 +64,29 @@ struct Requests: ~Copyable, Checked {
 
     // MARK: Patches, sums and batches
 
-    /// Merges a patch into a value or a part of it, into `merged`. Throws if there is no such part.
-    mutating func merge(_ patch: Span<UInt8>, atField field: Span<UInt8>, of value: Span<UInt8>)
-        throws(Refusal)
-    {
-        merged.removeAll()
-        try PartPatch.apply(patch, atField: field, to: value, into: &merged)
+    mutating func removeResults() { results.removeAll() }
+
+    /// Merges a patch into a value or a part of it, or adds a number. Returns the place of the new value in `results`.
+    /// Throws if there is no such part, or no number.
+    mutating func combine(_ asked: AskedRequest, with value: Span<UInt8>) throws(Refusal) -> ByteRange {
+        let change = asked.request.value.bytes(of: asked.line)
+        let field = asked.request.field.bytes(of: asked.line)
+        let start = results.count
+        if asked.request.operation == .patch {
+            try PartPatch.apply(change, atField: field, to: value, into: &results)
+        } else {
+            sum = try NumberAddition.apply(change, atField: field, to: value, into: &results)
+        }
+        return ByteRange(start, results.count)
     }
 
-    /// Adds a number to a value or a part of it, into `merged`. Throws if there is no number.
-    mutating func add(_ number: Span<UInt8>, toField field: Span<UInt8>, of value: Span<UInt8>)
-        throws(Refusal)
-    {
-        merged.removeAll()
-        sum = try NumberAddition.apply(number, atField: field, to: value, into: &merged)
-    }
-
-    /// Exchanges `merged`, so that it can be used while the hub is.
-    mutating func exchangeMerged(_ other: inout ByteBuffer) { swap(&merged, &other) }
+    /// Exchanges `results`, so that they can be used while the hub is.
+    mutating func exchangeResults(_ other: inout ByteBuffer) { swap(&results, &other) }
 
     /// The last sum, if that was the operation; otherwise empty.
     @_lifetime(borrow self)
     func sum(after operation: Operation) -> Span<UInt8> {
-        if operation == .add { return sum.bytes(of: merged.bytes) }
+        if operation == .add { return sum.bytes(of: results.bytes) }
         return Span()
     }
 
