@@ -24,11 +24,9 @@ struct Phases: ~Copyable {
         return gate.phase < phase
     }
 
-    /// The last event of a key that a subscription was told and has not acknowledged.
-    func awaits(_ observable: ObservableHandle, from subscription: SubscriptionHandle) -> Acknowledger? {
-        awaited[subscription]?[observable].map {
-            Acknowledger(subscription: subscription, revision: $0.revision)
-        }
+    /// Whether a subscription was told an event of a key that it has not acknowledged.
+    func awaits(_ observable: ObservableHandle, from subscription: SubscriptionHandle) -> Bool {
+        awaited[subscription]?[observable] != nil
     }
 
     /// The subscriptions of a client that have something to acknowledge, the oldest first.
@@ -48,23 +46,18 @@ struct Phases: ~Copyable {
 
     /// Holds a key back at a gate. Those who were told have to acknowledge. The key must have no gate.
     mutating func close(
-        _ observable: ObservableHandle, _ gate: Gate, told: [SubscriptionHandle], _ matching: inout Matching
+        _ observable: ObservableHandle, _ gate: Gate, _ barrier: PhaseBarrier, _ matching: inout Matching
     ) {
-        for subscription in told {
+        for subscription in barrier.told {
             let before = awaited[subscription]?[observable]
             if before == nil { matching.reach.retain(observable) }
-            let first = before?.first ?? gate.first
+            let first = before?.first ?? barrier.since ?? gate.revision
             let entry = Awaited(observable: observable, revision: gate.revision, first: first)
             awaited[subscription, default: WaitingList()].append(entry, as: observable)
         }
         // The key stays as long as the gate.
         matching.reach.retain(observable)
         gates[observable] = gate
-    }
-
-    /// The writes that wait at a key's gate begin with this revision.
-    mutating func set(first revision: UInt64, at observable: ObservableHandle) {
-        gates[observable]?.first = revision
     }
 
     mutating func open(
@@ -94,17 +87,15 @@ struct Phases: ~Copyable {
 
     /// Returns the key's gate if it waits for nobody any more.
     mutating func release(_ entry: Awaited, by subscription: SubscriptionHandle) -> Gate? {
-        if let late = gates[entry.observable]?.waiting[subscription], late.revision <= entry.revision {
-            gates[entry.observable]?.waiting.remove(subscription)
-        }
+        gates[entry.observable]?.waiting.remove(subscription)
         return gates[entry.observable].flatMap { $0.waiting.isEmpty ? $0 : nil }
     }
 
     /// The time is up: stops waiting for all who are late at a gate.
     mutating func giveUp(_ observable: ObservableHandle, _ matching: inout Matching) {
         for late in gates[observable]?.waiting.all ?? [] {
-            guard let entry = awaited[late.subscription]?[observable] else { continue }
-            remove(entry, from: late.subscription)
+            guard let entry = awaited[late]?[observable] else { continue }
+            remove(entry, from: late)
             matching.reach.release(observable)
         }
     }
@@ -146,8 +137,8 @@ extension Phases: Checked {
         let isTimed = deadlines.deadline(of: gate.ticket) == .gate(observable)
         try Self.always.hold("the deadline of a gate is there", isTimed, of: gate.name)
         try Self.always.hold("a gate waits for somebody", !gate.waiting.isEmpty, of: gate.name)
-        for waiting in gate.waiting.all {
-            let isTold = awaited[waiting.subscription]?[observable]?.revision == waiting.revision
+        for late in gate.waiting.all {
+            let isTold = awaits(observable, from: late)
             try Self.always.hold("a gate waits for who was told", isTold, of: gate.name)
         }
     }
@@ -160,22 +151,23 @@ extension Phases: Checked {
 /// Holds one key back from its later observers.
 struct Gate {
     /// The oldest and the newest revision that wait.
-    var first: UInt64
-    var revision: UInt64
+    let first: UInt64
+    let revision: UInt64
     /// The phase that was told last. Later ones wait.
-    var phase: UInt8
-    /// Who has not acknowledged yet, with the newest revision that each was told.
-    var waiting = WaitingList<SubscriptionHandle, Acknowledger>()
+    let phase: UInt8
+    /// Who has not acknowledged yet.
+    fileprivate(set) var waiting = WaitingList<SubscriptionHandle, SubscriptionHandle>()
     let end: UInt64
     let ticket: DeadlineTicket
 
-    init(_ barrier: PhaseBarrier, revision: UInt64, until end: UInt64, _ ticket: DeadlineTicket) {
-        (first, self.revision, phase) = (barrier.since ?? revision, revision, barrier.phase)
-        (self.end, self.ticket) = (end, ticket)
-        for late in barrier.earlier { waiting.append(late, as: late.subscription) }
-        for each in barrier.told {
-            waiting.append(Acknowledger(subscription: each, revision: revision), as: each)
-        }
+    /// `before` is the gate in whose place it comes.
+    init(
+        _ barrier: PhaseBarrier, revision: UInt64, after before: Gate?, until end: UInt64,
+        _ ticket: DeadlineTicket
+    ) {
+        first = before?.first ?? barrier.since ?? revision
+        (self.revision, phase, self.end, self.ticket) = (revision, barrier.phase, end, ticket)
+        for late in barrier.earlier + barrier.told { waiting.append(late, as: late) }
     }
 
     var name: String { "revision \(revision)" }
@@ -187,12 +179,12 @@ struct PhaseBarrier {
     let phase: UInt8
     /// Subscriptions of it that are told the write and have to acknowledge it.
     let told: [SubscriptionHandle]
-    /// Subscriptions of it that have to acknowledge an earlier write.
-    let earlier: [Acknowledger]
+    /// Subscriptions of it that aren't told the write, and have to acknowledge an earlier one.
+    let earlier: [SubscriptionHandle]
     /// The oldest write that they are told; nil if it is the only one.
     var since: UInt64?
 
-    var subscriptions: [SubscriptionHandle] { told + earlier.map(\.subscription) }
+    var subscriptions: [SubscriptionHandle] { told + earlier }
 
     func holds(_ subscription: borrowing SubscriptionRecord) -> Bool { subscription.phase > phase }
 }
@@ -206,21 +198,15 @@ extension Hub {
         if let observable = expected.observable, !matching.reach.hasAcknowledgers(observable) { return nil }
         // An observer that isn't told won't acknowledge, unless it is still owed an earlier write.
         let gate = expected.observable.flatMap { phases.gate(of: $0) }
-        var acknowledging: [SubscriptionHandle] = []
-        for subscription in acknowledgers(among: observers) {
-            if concerns(expected, subscription) {
-                acknowledging.append(subscription)
-            } else if gate != nil, let observable = expected.observable,
-                isToBeTold(of: observable, subscription)
-            {
-                acknowledging.append(subscription)
-            }
+        let held = gate == nil ? nil : expected.observable
+        let acknowledging = acknowledgers(among: observers).filter { subscription in
+            concerns(expected, subscription) || held.map { isToBeTold(of: $0, subscription) } == true
         }
         var phase = acknowledging.first.map { matching[$0].phase }
-        var earlier: [Acknowledger] = []
+        var earlier: [SubscriptionHandle] = []
         if let gate, gate.phase <= phase ?? .max {
             let known = Set(acknowledging)
-            earlier = gate.waiting.all.filter { !known.contains($0.subscription) }
+            earlier = gate.waiting.all.filter { !known.contains($0) }
             if !earlier.isEmpty { phase = gate.phase }
         }
         guard let phase else { return nil }
@@ -246,13 +232,6 @@ extension Hub {
     }
 }
 
-/// A subscription that a gate waits for. Its filter may leave the newest write out. Then it still has to
-/// acknowledge an earlier one.
-struct Acknowledger: BitwiseCopyable {
-    let subscription: SubscriptionHandle
-    let revision: UInt64
-}
-
 /// The last event of a key that a subscription with `ack` was told, of those that it has not acknowledged.
 struct Awaited: BitwiseCopyable {
     let observable: ObservableHandle
@@ -272,14 +251,14 @@ extension Hub {
     ) -> [SubscriptionHandle] {
         refreshObservers(of: observable)
         let observers = matching.reach.observers(of: observable).subscriptions
-        let later = acknowledgers(among: observers).filter { matching[$0].phase > gate.phase }
+        let behind = observers.filter { matching[$0].phase > gate.phase }
+        let later = acknowledgers(among: behind)
         let told = later.filter { isToBeTold(of: observable, $0) }
         // An observer that isn't told of this write may still have to acknowledge an earlier one.
         let known = Set(told)
-        let earlier = later.filter { !known.contains($0) }.compactMap { phases.awaits(observable, from: $0) }
-        let next = (told + earlier.map(\.subscription)).map { matching[$0].phase }.min()
+        let earlier = later.filter { !known.contains($0) && phases.awaits(observable, from: $0) }
+        let next = (told + earlier).map { matching[$0].phase }.min()
         phases.open(observable, &matching, &deadlines)
-        let behind = observers.filter { matching[$0].phase > gate.phase }
         let free = behind.filter { matching[$0].phase <= next ?? .max }
         if !late.isEmpty {
             var naming = LateNaming(late)
@@ -295,7 +274,7 @@ extension Hub {
             let barrier = PhaseBarrier(
                 phase: next,
                 told: told.filter { matching[$0].phase == next },
-                earlier: earlier.filter { matching[$0.subscription].phase == next },
+                earlier: earlier.filter { matching[$0].phase == next },
                 since: gate.first
             )
             close(observable, revision: gate.revision, barrier)
@@ -313,18 +292,17 @@ extension Hub {
         let end = before?.end ?? deadlines.now + Self.acknowledgementNanoseconds
         phases.open(observable, &matching, &deadlines)
         let ticket = deadlines.add(at: end, .gate(observable))
-        let gate = Gate(barrier, revision: revision, until: end, ticket)
-        phases.close(observable, gate, told: barrier.told, &matching)
-        if let before { phases.set(first: before.first, at: observable) }
+        let gate = Gate(barrier, revision: revision, after: before, until: end, ticket)
+        phases.close(observable, gate, barrier, &matching)
     }
 
     mutating func clientsLate(at gate: Gate, of observable: ObservableHandle) -> [LateClient] {
         var found: [LateClient] = []
         var places: [UInt64: Int] = [:]
         for late in gate.waiting.all {
-            let session = matching[late.subscription].session
+            let session = matching[late].session
             let client = sessions[session].client
-            let first = phases.firstAwaited(observable, from: late.subscription)
+            let first = phases.firstAwaited(observable, from: late)
             if let known = places[client] {
                 found[known].first = min(found[known].first, first)
                 continue
