@@ -103,37 +103,36 @@ struct Keyspace: ~Copyable {
         all.handle(inSlot: all[observable].link(0))
     }
 
-    /// How a walk over keys ended: no keys are left; `body` returned false; or the visits were used up, at
-    /// this observable.
-    enum Walked { case ended, stopped, paused(ObservableHandle) }
-
     /// Shows each key that has a value, matches, and comes after `after`, in order, while `body` returns true
-    /// and visits are left. Each key that is looked at costs a visit.
+    /// and visits are left. Each key that is looked at costs a visit. Returns the last one; nil if there are no
+    /// others.
     func walk(
         _ pattern: Span<UInt8>,
         after: Span<UInt8>,
         _ visits: inout Int,
         _ body: (ObservableHandle) -> Bool
-    ) -> Walked {
+    ) -> ObservableHandle? {
         guard Pattern.hasWildcard(pattern) else {
             let isNew = after.isEmpty || KeyOrder.precedes(after, pattern)
-            guard isNew, let observable = find(pattern), self[observable].hasValue else { return .ended }
-            return body(observable) ? .ended : .stopped
+            guard isNew, let observable = find(pattern), self[observable].hasValue else { return nil }
+            return body(observable) ? nil : observable
         }
         let prefix = Pattern.literalPrefix(pattern)
         let start = !after.isEmpty && KeyOrder.precedes(prefix, after) ? after : prefix
         var next = first(from: start)
         while let observable = next {
             let key = self[observable].key
-            guard key.starts(with: prefix) else { return .ended }
+            guard key.starts(with: prefix) else { return nil }
             next = self.next(after: observable)
             // `after` itself costs no visit, or a walk of one visit at a time would never leave it.
             guard after.isEmpty || KeyOrder.precedes(after, key) else { continue }
-            if self[observable].hasValue, Pattern.matches(pattern, key), !body(observable) { return .stopped }
+            if self[observable].hasValue, Pattern.matches(pattern, key), !body(observable) {
+                return observable
+            }
             visits -= 1
-            if visits <= 0 { return .paused(observable) }
+            if visits <= 0 { return observable }
         }
-        return .ended
+        return nil
     }
 
     /// Names keys similar to a missing one. After the first misses of a turn there is no hint.

@@ -126,7 +126,7 @@ struct KeySearch {
     ) -> Bool {
         while place < patterns.count {
             let (pattern, last) = (patterns[place], last)
-            let walked = keyspace.walk(pattern.span, after: last.span, &visits) { observable in
+            let end = keyspace.walk(pattern.span, after: last.span, &visits) { observable in
                 if deadlines.isOver(keyspace.bond(of: observable)) {
                     expired.append(observable)
                 } else if isSeen(observable, keyspace) {
@@ -134,20 +134,14 @@ struct KeySearch {
                 }
                 return found.count < countMax && expired.count < Self.expiredMax
             }
-            switch walked {
-            case .stopped:
-                guard let observable = isFull ? found.last : expired.last else { return true }
-                self.last = Array(keyspace[observable].key)
+            if let end {
+                self.last = Array(keyspace[end].key)
                 // Those that are gone since they were found make room for others.
                 if isFull { found = present(in: keyspace, deadlines) }
                 return isFull
-            case .paused(let observable):
-                self.last = Array(keyspace[observable].key)
-                return false
-            case .ended:
-                place += 1
-                self.last = []
             }
+            place += 1
+            self.last = []
         }
         return true
     }
