@@ -420,7 +420,8 @@ extension Hub {
     mutating func closeAgain(_ observable: ObservableHandle, _ gate: Gate) {
         let barrier = PhaseBarrier(phase: gate.phase, told: [], earlier: gate.waiting.all)
         let ticket = deadlines.add(at: gate.end, .gate(observable))
-        let again = Gate(barrier, revision: gate.revision, after: nil, until: gate.end, ticket)
+        let (first, revision, end) = (gate.first, gate.revision, gate.end)
+        let again = Gate(first: first, revision: revision, phase: gate.phase, end: end, ticket: ticket)
         phases.close(observable, again, barrier, &matching)
         matching.reach.release(observable)
     }

@@ -10,7 +10,6 @@ import PlugboardWire
 struct Calls: ~Copyable {
     private let lines = PatternTree<ServiceLine>()
     private var calls: [UInt64: PendingCall] = [:]
-    private var lastNumber: UInt64 = 0
     private(set) var asked = AskedClients()
     private(set) var counts = CallCounts()
     /// How much waits for plugins to serve it; 0 if nothing does.
@@ -65,28 +64,27 @@ struct Calls: ~Copyable {
 
     func find(_ number: UInt64) -> PendingCall? { calls[number] }
 
-    var nextNumber: UInt64 { lastNumber + 1 }
+    var nextNumber: UInt64 { asked.last + 1 }
 
     mutating func insert(_ call: PendingCall, _ sessions: inout SessionTable) {
-        lastNumber = call.number
         calls[call.number] = call
         counts.countAsked()
         asked.set(sessions[call.server].client, for: call.number)
-        sessions[call.caller].makeCalls().made.append(call)
-        sessions[call.server].makeCalls().toAnswer.append(call)
+        sessions[call.caller].makeCalls().made.append(call, as: call.number)
+        sessions[call.server].makeCalls().toAnswer.append(call, as: call.number)
     }
 
     /// A call waits until a plugin serves it.
     mutating func hold(_ call: PendingCall, _ value: [UInt8], for plugin: SupervisedPlugin) {
         call.held = (plugin, value)
-        plugin.heldCalls.append(call)
+        plugin.heldCalls.append(call, as: call.number)
         heldBytes += call.heldBytes
     }
 
     /// A call waits no more. Returns the plugin and the value of the call, if it did.
     mutating func endHolding(_ call: PendingCall) -> (plugin: SupervisedPlugin, value: [UInt8])? {
         heldBytes -= call.heldBytes
-        call.held?.plugin.heldCalls.remove(call)
+        call.held?.plugin.heldCalls.remove(call.number)
         return call.held.take()
     }
 
@@ -105,18 +103,18 @@ struct Calls: ~Copyable {
         asked.set(sessions[server].client, for: call.number)
         removeFromServer(call, &sessions)
         call.server = server
-        sessions[server].makeCalls().toAnswer.append(call)
+        sessions[server].makeCalls().toAnswer.append(call, as: call.number)
     }
 
     mutating func remove(_ call: PendingCall, _ sessions: inout SessionTable) {
         calls[call.number] = nil
-        sessions[call.caller].calls?.made.remove(call)
+        sessions[call.caller].calls?.made.remove(call.number)
         sessions[call.caller].dropEmptyCalls()
         removeFromServer(call, &sessions)
     }
 
     private func removeFromServer(_ call: PendingCall, _ sessions: inout SessionTable) {
-        sessions[call.server].calls?.toAnswer.remove(call)
+        sessions[call.server].calls?.toAnswer.remove(call.number)
         sessions[call.server].dropEmptyCalls()
     }
 }
@@ -238,11 +236,6 @@ final class SessionCalls {
 
 typealias CallList = WaitingList<UInt64, PendingCall>
 
-extension CallList {
-    mutating func append(_ call: PendingCall) { append(call, as: call.number) }
-    mutating func remove(_ call: PendingCall) { remove(call.number) }
-}
-
 // Which clients the latest calls were sent to. With this, a late answer is told from an answer that nobody
 // asked for, even if the call is over. Owned by `Calls`.
 
@@ -252,7 +245,8 @@ struct AskedClients {
     private let capacity: Int
     /// A client's number for each call. Grows up to `capacity`; then the oldest are overwritten.
     private var clients: [UInt64] = []
-    private var last: UInt64 = 0
+    /// The latest call.
+    private(set) var last: UInt64 = 0
 
     init(capacity: Int = Self.callsMax) {
         self.capacity = capacity

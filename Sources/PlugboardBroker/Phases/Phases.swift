@@ -31,10 +31,7 @@ struct Phases: ~Copyable {
 
     /// The subscriptions of a client that have something to acknowledge, the oldest first.
     func awaited(from session: SessionHandle, _ matching: borrowing Matching) -> [SubscriptionHandle] {
-        var found: [SubscriptionHandle] = []
-        for subscription in awaited.keys where matching[subscription].session == session {
-            found.append(subscription)
-        }
+        let found = awaited.keys.filter { matching[$0].session == session }
         return found.sorted { matching[$0].serial < matching[$1].serial }
     }
 
@@ -48,6 +45,8 @@ struct Phases: ~Copyable {
     mutating func close(
         _ observable: ObservableHandle, _ gate: Gate, _ barrier: PhaseBarrier, _ matching: inout Matching
     ) {
+        var gate = gate
+        for late in barrier.earlier + barrier.told { gate.waiting.append(late, as: late) }
         for subscription in barrier.told {
             let before = awaited[subscription]?[observable]
             if before == nil { matching.reach.retain(observable) }
@@ -102,8 +101,7 @@ struct Phases: ~Copyable {
 }
 
 extension Phases: Checked {
-    /// Each gate has a deadline, and waits for subscriptions that exist and were told. Adds to `owedBy` what
-    /// keeps keys.
+    /// Adds to `owedBy` what keeps keys.
     func checkInvariants(
         _ matching: borrowing Matching, _ keyspace: borrowing Keyspace,
         _ deadlines: borrowing Deadlines,
@@ -145,30 +143,18 @@ extension Phases: Checked {
 }
 
 // Observers in phases. A write of a key with acknowledging observers reaches a later phase after the earlier
-// one has acknowledged, or its time is up. A gate holds one key back: newer writes of the key wait at the
-// same gate.
+// one has acknowledged, or its time is up.
 
-/// Holds one key back from its later observers.
 struct Gate {
     /// The oldest and the newest revision that wait.
     let first: UInt64
     let revision: UInt64
     /// The phase that was told last. Later ones wait.
     let phase: UInt8
-    /// Who has not acknowledged yet.
-    fileprivate(set) var waiting = WaitingList<SubscriptionHandle, SubscriptionHandle>()
     let end: UInt64
     let ticket: DeadlineTicket
-
-    /// `before` is the gate in whose place it comes.
-    init(
-        _ barrier: PhaseBarrier, revision: UInt64, after before: Gate?, until end: UInt64,
-        _ ticket: DeadlineTicket
-    ) {
-        first = before?.first ?? barrier.since ?? revision
-        (self.revision, phase, self.end, self.ticket) = (revision, barrier.phase, end, ticket)
-        for late in barrier.earlier + barrier.told { waiting.append(late, as: late) }
-    }
+    /// Who has not acknowledged yet.
+    fileprivate(set) var waiting = WaitingList<SubscriptionHandle, SubscriptionHandle>()
 
     var name: String { "revision \(revision)" }
 }
@@ -292,7 +278,8 @@ extension Hub {
         let end = before?.end ?? deadlines.now + Self.acknowledgementNanoseconds
         phases.open(observable, &matching, &deadlines)
         let ticket = deadlines.add(at: end, .gate(observable))
-        let gate = Gate(barrier, revision: revision, after: before, until: end, ticket)
+        let first = before?.first ?? barrier.since ?? revision
+        let gate = Gate(first: first, revision: revision, phase: barrier.phase, end: end, ticket: ticket)
         phases.close(observable, gate, barrier, &matching)
     }
 
@@ -331,15 +318,8 @@ final class LateNames {
     /// Whether there are more of them than a line names.
     private let hasMore: Bool
 
-    private init(_ clients: [UInt64], _ names: [UInt8], hasMore: Bool) {
-        (self.clients, self.names, self.hasMore) = (clients, names, hasMore)
-    }
-
-    /// Those who were late with a write of this revision, after those of earlier phases. A client is named once. Nil
-    /// if there is none.
-    fileprivate static func make(
-        _ late: [LateClient], at revision: UInt64, after before: LateNames?
-    ) -> LateNames? {
+    /// Those who were late with a write of this revision, after those of earlier phases. A client is named once.
+    fileprivate init(_ late: [LateClient], at revision: UInt64, after before: LateNames?) {
         var (clients, names, hasMore) = (before?.clients ?? [], before?.names ?? [], before?.hasMore ?? false)
         for each in late where !hasMore && each.first <= revision && !clients.contains(each.client) {
             hasMore = clients.count == Limits.lateNamesMax
@@ -348,9 +328,10 @@ final class LateNames {
             clients.append(each.client)
             names += each.name
         }
-        if clients.count == before?.clients.count ?? 0, hasMore == before?.hasMore ?? false { return before }
-        return LateNames(clients, names, hasMore: hasMore)
+        (self.clients, self.names, self.hasMore) = (clients, names, hasMore)
     }
+
+    fileprivate var isEmpty: Bool { clients.isEmpty }
 
     func append(to buffer: inout ByteBuffer) {
         let names = names
@@ -380,8 +361,8 @@ struct LateNaming {
     /// The names for a line of this revision that has the names `before` already.
     mutating func names(at revision: UInt64, after before: LateNames?) -> LateNames? {
         if let last, last.revision == revision, last.before === before { return last.names }
-        let names = LateNames.make(late, at: revision, after: before)
-        last = (revision, before, names)
-        return names
+        let names = LateNames(late, at: revision, after: before)
+        last = (revision, before, names.isEmpty ? nil : names)
+        return last?.names
     }
 }
