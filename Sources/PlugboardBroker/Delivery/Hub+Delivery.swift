@@ -58,7 +58,7 @@ extension Hub {
             tell(news, observers.span)
         }
         matching.reach.exchange(&observers, of: news.observable)
-        if areMany, !requests.batch.isUnderWay { countOwedToRuns() }
+        if areMany, requests.batch.isEmpty { countOwedToRuns() }
     }
 
     /// The same for very many observers. Readers that wait, and to whom this event means nothing new, are passed by

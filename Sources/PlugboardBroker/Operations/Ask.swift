@@ -175,7 +175,11 @@ extension Hub {
         try Pattern.check(asked.request.key, asked.line)
         let line = calls.line(at: asked.key)
         guard let service = line?.services.first(where: { $0.session == asked.session }) else {
-            throw notServed(asked)
+            let word = asked.request.key.excerpt(of: asked.line)
+            let own = sessions[asked.session].calls?.services.map { String($0.line.pattern.span) }
+            let hint = Suggestion.hint(for: word, among: Array((own ?? []).prefix(64)))
+            let message = "this client does not serve \"\(word)\""
+            throw Refusal(.notFound, message, hint: hint, at: asked.request.key.start)
         }
         end(service)
         replyServed(asked, waits: false)
@@ -247,13 +251,5 @@ extension Hub {
         let hint = #"a more specific key or pattern goes before it, or "spare":true waits in line"#
         let place = asked.request.key.start
         throw Refusal(.conflict, "\(message) already", hint: own == nil ? hint : nil, at: place)
-    }
-
-    private func notServed(_ asked: AskedRequest) -> Refusal {
-        let word = asked.request.key.excerpt(of: asked.line)
-        let own = sessions[asked.session].calls?.services.map { String($0.line.pattern.span) }
-        let hint = Suggestion.hint(for: word, among: Array((own ?? []).prefix(64)))
-        let message = "this client does not serve \"\(word)\""
-        return Refusal(.notFound, message, hint: hint, at: asked.request.key.start)
     }
 }

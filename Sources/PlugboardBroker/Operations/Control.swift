@@ -15,7 +15,8 @@ extension Hub {
         default:
             // Only owed lines pass, not later ones.
             guard let backlog = matching[subscription].backlog, backlog.isPaused else {
-                throw Self.notPaused(String(matching.sub(of: subscription)), asked.request)
+                let message = "subscription \(String(matching.sub(of: subscription))) is not paused"
+                throw Refusal(.conflict, message, hint: "pause it first", at: asked.request.sub.start)
             }
             backlog.steps = min(options.count, owedCount(of: subscription))
         }
@@ -46,29 +47,19 @@ extension Hub {
             return try asked.subscription(of: sessions.find(client, for: session), matching)
         }
         // Whether there is no such subscription or no right to it, the refusal is the same.
-        if let owner = sessions.find(client: client),
-            let found = matching.find(asked.sub.bytes, of: owner),
-            owner == session || isControllable(found, by: session)
-        {
-            return found
+        if let owner = sessions.find(client: client), let found = matching.find(asked.sub.bytes, of: owner) {
+            let isControllable = allPatterns(of: found).allSatisfy {
+                sessions[session].authorize(.control, $0.span, .all)
+            }
+            if owner == session || isControllable { return found }
         }
         let message = "client \(client) has no such subscription that this client may act on"
         throw Refusal(.notFound, message, hint: "the broker's --policy says who may control what")
     }
 
-    private func isControllable(_ subscription: SubscriptionHandle, by session: SessionHandle) -> Bool {
-        allPatterns(of: subscription).allSatisfy { sessions[session].authorize(.control, $0.span, .all) }
-    }
-
     /// Those that it observes and those that it traces.
     func allPatterns(of subscription: SubscriptionHandle) -> [[UInt8]] {
         matching[subscription].allPatterns(keyspace) + insight.tracing.patterns(of: subscription)
-    }
-
-    private static func notPaused(_ sub: String, _ request: Request) -> Refusal {
-        var refusal = Refusal(.conflict, "subscription \(sub) is not paused", hint: "pause it first")
-        refusal.offset = request.sub.start
-        return refusal
     }
 
     // MARK: Ending other clients' connections
@@ -140,17 +131,16 @@ extension Hub {
         if asked.request.has(.about) {
             let about = requests.decoder.options.about
             operation = Operation(about.bytes(of: asked.line))
-            if operation == nil { throw Self.unknown(about, asked.line) }
+            if operation == nil {
+                let word = String(about.bytes(of: asked.line)[..<min(48, about.count)])
+                let names = Operation.allCases.map { $0.name.description }.joined(separator: ", ")
+                let hint = OperationHelp.hint(for: word) ?? "the operations are \(names)"
+                let message = "there is no help about \"\(word)\""
+                throw Refusal(.notFound, message, hint: hint, at: about.start)
+            }
         }
         delivery.openReply(to: asked.session, &sessions)
         insight.count(steps: Cost.words)
         ReplyEncoder.appendHelp(about: operation, id: asked.id, to: &sessions[asked.session].outbox.own)
-    }
-
-    private static func unknown(_ about: ByteRange, _ line: Span<UInt8>) -> Refusal {
-        let word = String(about.bytes(of: line)[..<min(48, about.count)])
-        let names = Operation.allCases.map { $0.name.description }.joined(separator: ", ")
-        let hint = OperationHelp.hint(for: word) ?? "the operations are \(names)"
-        return Refusal(.notFound, "there is no help about \"\(word)\"", hint: hint, at: about.start)
     }
 }

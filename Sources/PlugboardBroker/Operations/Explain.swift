@@ -9,7 +9,15 @@ extension Hub {
         guard let write = requests.decoder.writes.first else {
             throw Refusal(.missingField, "explain needs \"write\"")
         }
-        let refusal = refusal(of: AskedRequest(write, asked.line, from: asked.session))
+        var refusal: Refusal?
+        requests.removeResults()
+        do throws(Refusal) {
+            let asked = AskedRequest(write, asked.line, from: asked.session)
+            var planned = try plan(asked)
+            if write.operation.combines { try combine(&planned, asked) }
+        } catch {
+            refusal = error
+        }
         let key = write.key.bytes(of: asked.line)
         var reply = beginReply(to: asked)
         reply.append(member: "op", text: write.operation.name)
@@ -34,29 +42,16 @@ extension Hub {
                 number: delivery.judge.numberExpected()
             )
             let isSeen = sessions[asked.session].authorize(.subscribe, key)
-            appendOutcomes(of: expected, key, isSeen: isSeen, to: &reply)
+            let listed = listObservers(of: key, observable, isSeen: isSeen)
+            reply.append(member: "effect", text: event.rawValue)
+            reply.append(member: "revision", event == .emit ? revision : revision + 1)
+            if !expected.value.isEmpty { reply.append(member: "value", json: expected.value) }
+            let outcomes = outcomes(of: expected, for: listed, of: matching.found.all)
+            appendObservers(listed, of: key, to: &reply) { append(outcomes[$0], to: &$1) }
+            // If the client may not see the key, it doesn't learn either whether anybody observes it.
+            if isSeen, matching.found.isEmpty { reply.append(event.nobodysNote) }
         }
         finish(reply, to: asked.session)
-    }
-
-    private mutating func appendOutcomes(
-        of expected: borrowing ExpectedEvent, _ key: Span<UInt8>, isSeen: Bool, to reply: inout ByteBuffer
-    ) {
-        let listed = listObservers(of: key, expected.observable, isSeen: isSeen)
-        reply.append(member: "effect", text: expected.event.rawValue)
-        reply.append(member: "revision", expected.event == .emit ? revision : revision + 1)
-        if !expected.value.isEmpty { reply.append(member: "value", json: expected.value) }
-        let outcomes = outcomes(of: expected, for: listed, of: matching.found.all)
-        reply.append(#","observers":["#)
-        for (place, subscription) in listed.enumerated() {
-            reply.append(place == 0 ? "{" : ",{")
-            appendObserver(subscription, of: key, to: &reply)
-            append(outcomes[place], to: &reply)
-            reply.append("}")
-        }
-        reply.append(matching.found.count > Limits.listedObserversMax ? #"],"more":true"# : "]")
-        // If the client may not see the key, it doesn't learn either whether anybody observes it.
-        if isSeen, matching.found.isEmpty { reply.append(expected.event.nobodysNote) }
     }
 }
 
@@ -91,7 +86,13 @@ extension Hub {
         let subscription = matching.add(sub.bytes, of: session, options, nil)
         let patterns = wanted.map { Array($0.bytes(of: asked.line)) }
         let tracer = Tracer(subscription, of: session, patterns, onlyCalls: options.onlyCalls)
-        tracer.limit = Self.traceLimit(asked.request, options)
+        let (isCounted, isTimed) = (asked.request.has(.limit), asked.request.has(.every))
+        if isCounted || isTimed {
+            tracer.limit = TraceLimit(
+                events: isCounted ? options.limit : TraceLimit.eventsDefault,
+                milliseconds: isTimed ? options.every : TraceLimit.millisecondsDefault
+            )
+        }
         guard insight.tracing.add(tracer) else {
             matching.remove(subscription)
             let steps = "finding who traces a key could take more than \(Limits.patternStepsMax) steps"
@@ -101,14 +102,5 @@ extension Hub {
         matching[subscription].role = .traces
         reply(subscription, asked)
         updateDemand(of: subscription, 1)
-    }
-
-    /// How many events a trace gets in a time, if the request limits that.
-    private static func traceLimit(_ request: Request, _ options: RequestOptions) -> TraceLimit? {
-        guard request.has(.limit) || request.has(.every) else { return nil }
-        return TraceLimit(
-            events: request.has(.limit) ? options.limit : TraceLimit.eventsDefault,
-            milliseconds: request.has(.every) ? options.every : TraceLimit.millisecondsDefault
-        )
     }
 }

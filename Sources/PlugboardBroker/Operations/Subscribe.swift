@@ -10,8 +10,11 @@ extension Hub {
     /// had their turn, unless it was put off already.
     mutating func subscribe(_ asked: AskedRequest, isPutOff: Bool = false) throws(Refusal) {
         let wanted = try requests.patterns(of: asked)
-        if !isPutOff, asked.request.has(.since), hasMissedMuch(since: requests.decoder.options.since) {
-            return requests.putOff(asked, .resumption, &sessions)
+        if !isPutOff, asked.request.has(.since) {
+            let first = keyspace.history.first(after: requests.decoder.options.since)
+            if keyspace.history.count - first > requests.visitsMax {
+                return requests.putOff(asked, .resumption, &sessions)
+            }
         }
         let subscription = try makeSubscription(asked, wanted)
         let beginning = resumption(asked, wanted)
@@ -119,7 +122,8 @@ extension Hub {
         guard matching.patterns.steps(of: user) <= Limits.patternStepsMax else {
             detach(subscription)
             matching.remove(subscription)
-            throw Refusal(.limit, Self.tooManySteps, hint: Pattern.fewerSteps)
+            let steps = "finding who observes a key could take more than \(Limits.patternStepsMax) steps"
+            throw Refusal(.limit, "with these patterns, \(steps)", hint: Pattern.fewerSteps)
         }
         sessions[session].subscriptions.insert(subscription, &matching)
         if !matching[subscription].isDirect { sessions[session].indirectCount += 1 }
@@ -129,9 +133,6 @@ extension Hub {
         updateDemand(of: subscription, 1)
         return subscription
     }
-
-    private static let tooManySteps =
-        "with these patterns, finding who observes a key could take more than \(Limits.patternStepsMax) steps"
 
     /// Replies with the name of a new subscription, the revision from which on it gets events, and whether
     /// what it missed follows, if it asked for that. A client that is behind gets the reply later, and no
@@ -200,21 +201,20 @@ extension Hub {
         return isRemembered ? .remembered : .anew
     }
 
-    private func hasMissedMuch(since revision: UInt64) -> Bool {
-        keyspace.history.count - keyspace.history.first(after: revision) > requests.visitsMax
-    }
-
     private mutating func missed(_ asked: AskedRequest, _ wanted: PatternSet) -> [History.Entry] {
-        var missed: [History.Entry] = []
         let first = keyspace.history.first(after: requests.decoder.options.since)
         defer { count(keyspace.history.count - first, wanted) }
-        for number in first..<keyspace.history.count {
+        return entries(from: first, asked, wanted) { $0.isChange }.map { keyspace.history[$0] }
+    }
+
+    /// The numbers of the entries about wanted keys that `body` accepts.
+    private func entries(
+        from first: UInt64, _ asked: AskedRequest, _ wanted: PatternSet, _ body: (History.Entry) -> Bool
+    ) -> [UInt64] {
+        (first..<keyspace.history.count).filter { number in
             let entry = keyspace.history[number]
-            if entry.isChange, isWanted(keyspace[entry.observable].key, asked, wanted) {
-                missed.append(entry)
-            }
+            return body(entry) && isWanted(keyspace[entry.observable].key, asked, wanted)
         }
-        return missed
     }
 
     /// The latest deletes of keys that the observer may still know. Only keys that are still gone.
@@ -222,17 +222,12 @@ extension Hub {
         let since = requests.decoder.options.since
         let first = isOfThisLife(asked) ? keyspace.history.first(after: since) : keyspace.history.oldest
         defer { count(keyspace.history.count - first, wanted) }
-        var deletes: [ObservableHandle: UInt64] = [:]
-        for number in first..<keyspace.history.count {
-            let entry = keyspace.history[number]
-            guard entry.operation == .delete, !keyspace[entry.observable].hasValue,
-                isWanted(keyspace[entry.observable].key, asked, wanted)
-            else { continue }
-            deletes[entry.observable] = number
+        let deletes = entries(from: first, asked, wanted) {
+            $0.operation == .delete && !keyspace[$0.observable].hasValue
         }
-        var gone: [History.Entry] = []
-        for number in deletes.values.sorted() { gone.append(keyspace.history[number]) }
-        return gone
+        var latest: [ObservableHandle: UInt64] = [:]
+        for number in deletes { latest[keyspace.history[number].observable] = number }
+        return latest.values.sorted().map { keyspace.history[$0] }
     }
 
     /// How many emits the observer missed, if it asks: those of the revision that it names and of later ones, nil

@@ -16,16 +16,11 @@ extension Hub {
         let listed = listObservers(of: key, observable, isSeen: isSeen)
         var reply = beginReply(to: asked)
         reply.append(member: "key", text: key)
-        reply.append(#","observers":["#)
-        for (place, subscription) in listed.enumerated() {
-            reply.append(place == 0 ? "{" : ",{")
-            appendObserver(subscription, of: key, to: &reply)
+        appendObservers(listed, of: key, to: &reply) { place, reply in
             // While the asker's reply is being written, its outbox isn't what it was.
-            let isAsker = matching[subscription].session == session
-            appendState(of: subscription, queued: isAsker ? queued : nil, to: &reply)
-            reply.append("}")
+            let isAsker = matching[listed[place]].session == session
+            appendState(of: listed[place], queued: isAsker ? queued : nil, to: &reply)
         }
-        reply.append(matching.found.count > Limits.listedObserversMax ? #"],"more":true"# : "]")
         if isSeen, let observable { appendWriter(of: observable, to: &reply) }
         if isSeen || sessions[session].authorize(.call, key), let service = calls.server(of: key) {
             append(service, to: &reply)
@@ -47,15 +42,24 @@ extension Hub {
         return matching.listed(sessions)
     }
 
-    func appendObserver(
-        _ subscription: SubscriptionHandle, of key: Span<UInt8>, to buffer: inout ByteBuffer
+    /// Appends the observers that a reply names, each with what `appendRest` adds about the one at a place.
+    func appendObservers(
+        _ listed: [SubscriptionHandle], of key: Span<UInt8>, to buffer: inout ByteBuffer,
+        _ appendRest: (Int, inout ByteBuffer) -> Void
     ) {
-        sessions[matching[subscription].session].appendIdentity(keyspace, to: &buffer)
-        buffer.append(member: "sub", json: matching.sub(of: subscription))
-        buffer.append(#","pattern":""#)
-        matching[subscription].appendPattern(matching: key, keyspace, to: &buffer)
-        buffer.append("\"")
-        buffer.append(member: "phase", UInt64(matching[subscription].phase))
+        buffer.append(#","observers":["#)
+        for (place, subscription) in listed.enumerated() {
+            buffer.append(place == 0 ? "{" : ",{")
+            sessions[matching[subscription].session].appendIdentity(keyspace, to: &buffer)
+            buffer.append(member: "sub", json: matching.sub(of: subscription))
+            buffer.append(#","pattern":""#)
+            matching[subscription].appendPattern(matching: key, keyspace, to: &buffer)
+            buffer.append("\"")
+            buffer.append(member: "phase", UInt64(matching[subscription].phase))
+            appendRest(place, &buffer)
+            buffer.append("}")
+        }
+        buffer.append(matching.found.count > Limits.listedObserversMax ? #"],"more":true"# : "]")
     }
 
     /// Appends the members that show the state of an observer. `queued` replaces the size of its outbox.

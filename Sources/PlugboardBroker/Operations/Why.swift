@@ -32,19 +32,20 @@ extension Hub {
         of observable: ObservableHandle, limit: Int, for session: SessionHandle, to buffer: inout ByteBuffer
     ) -> ChainEnd {
         guard var current = newestEntry(of: observable) else {
-            appendForgottenStep(observable, to: &buffer)
+            appendStep(nil, of: observable, to: &buffer)
             // The broker's own writes aren't remembered, and have no cause.
             return keyspace[observable].isReserved ? .root : .truncated
         }
         // How many observers may still be checked.
         var checks = ChainEnd.checksMax
-        appendStep(current, to: &buffer)
+        appendStep(keyspace.history[current], of: observable, to: &buffer)
         for _ in 1..<max(1, limit) {
             guard let cause = cause(of: current, &checks) else { return end(at: current) }
             guard isSeen(cause, by: session) else { return .truncated }
             buffer.append(",")
-            appendStep(cause, to: &buffer)
             current = cause
+            let entry = keyspace.history[current]
+            appendStep(entry, of: entry.observable, to: &buffer)
         }
         guard let cause = cause(of: current, &checks) else { return end(at: current) }
         return isSeen(cause, by: session) ? .more : .truncated
@@ -121,27 +122,19 @@ extension Hub {
         return cause <= keyspace.history.completeSince ? .truncated : .root
     }
 
-    private func appendStep(_ number: UInt64, to buffer: inout ByteBuffer) {
-        let entry = keyspace.history[number]
-        buffer.append("{")
-        buffer.append(member: "key", text: keyspace[entry.observable].key, isFirst: true)
-        buffer.append(member: "revision", entry.revision)
-        buffer.append(member: "op", text: entry.operation.name)
-        buffer.append(keyspace.authors[entry.author].by)
-        EventEncoder.appendReason(entry.reason, to: &buffer)
-        buffer.append(member: "when", when: entry.milliseconds)
-        entry.cause.append(to: &buffer)
-        buffer.append("}")
-    }
-
-    /// The step of a value that is older than the history. Its time and operation are unknown.
-    private func appendForgottenStep(_ observable: ObservableHandle, to buffer: inout ByteBuffer) {
+    /// Without an entry, the value is older than the history. Then its time and operation are unknown.
+    private func appendStep(
+        _ entry: History.Entry?, of observable: ObservableHandle, to buffer: inout ByteBuffer
+    ) {
+        let extras = keyspace.extras(of: observable)
         buffer.append("{")
         buffer.append(member: "key", text: keyspace[observable].key, isFirst: true)
-        buffer.append(member: "revision", keyspace[observable].revision)
-        buffer.append(keyspace.authors.by(keyspace.writer(of: observable)))
-        EventEncoder.appendReason(keyspace.extras(of: observable).reason, to: &buffer)
-        keyspace.cause(of: observable).append(to: &buffer)
+        buffer.append(member: "revision", entry?.revision ?? keyspace[observable].revision)
+        if let entry { buffer.append(member: "op", text: entry.operation.name) }
+        buffer.append(keyspace.authors.by(entry?.author ?? keyspace.writer(of: observable)))
+        EventEncoder.appendReason(entry == nil ? extras.reason : entry?.reason, to: &buffer)
+        if let entry { buffer.append(member: "when", when: entry.milliseconds) }
+        (entry?.cause ?? extras.cause).append(to: &buffer)
         buffer.append("}")
     }
 }

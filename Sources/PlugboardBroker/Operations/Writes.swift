@@ -62,42 +62,28 @@ extension Hub {
         commit(planned, asked, reason)
     }
 
-    /// Why a write would be refused; nil if it wouldn't. Leaves the result of a patch or a sum in
-    /// `requests.results`.
-    mutating func refusal(of write: AskedRequest) -> Refusal? {
-        requests.removeResults()
-        do throws(Refusal) {
-            var planned = try plan(write)
-            if write.request.operation.combines { try combine(&planned, write) }
-            return nil
-        } catch {
-            return error
-        }
-    }
-
     mutating func writeBatch(_ asked: AskedRequest) throws(Refusal) {
         for index in requests.decoder.writes.indices where requests.decoder.writes[index].readsValue {
             endExpired(requests.decoder.writes[index].key.bytes(of: asked.line))
         }
+        defer { requests.batch.removeAll(keepingCapacity: true) }
         try planBatch(asked)
         if asked.request.isDurable {
             try durability.checkDurable(awaited: sessions[asked.session].awaitedWrites)
         }
         let bytes = asked.line.count + requests.results.count
         let author = keyspace.authors.recorded(sessions[asked.session].author(&keyspace)).count
-        let needed = RecordBuffer.needed(forBatch: bytes, writes: requests.batch.writes.count, author: author)
+        let needed = RecordBuffer.needed(forBatch: bytes, writes: requests.batch.count, author: author)
         if !durability.records.hasRoom(needed: needed) { try makeRoom(needed: needed) }
         if requests.decoder.writes.contains(where: { $0.operation != .emit }) { keyspace.advance() }
         durability.records.beginBatch(revision: revision)
-        requests.batch.isUnderWay = true
-        for index in requests.batch.writes.indices {
+        for index in requests.batch.indices {
             let write = AskedRequest(requests.decoder.writes[index], asked.line, from: asked.session)
-            var planned = requests.batch.writes[index]
+            var planned = requests.batch[index]
             // An earlier write of the batch may have made or removed its observable.
             planned.observable = keyspace.find(write.key, hash: planned.hash)
             commit(planned, write, nil)
         }
-        requests.batch.isUnderWay = false
         countOwedToRuns()
         durability.records.endBatch()
         replyWritten(asked)
@@ -326,17 +312,11 @@ extension Hub {
         let (request, line, session) = (asked.request, asked.line, asked.session)
         let hash = keyspace.hash(asked.key)
         let observable = keyspace.find(asked.key, hash: hash)
-        var current: UInt64 = 0
-        var isUnobserved = false
-        if let observable {
-            current = keyspace[observable].revision
-            isUnobserved = matching.reach.isUnobserved(observable)
-            if keyspace[observable].isReserved { try supervision.checkOwn(request, line, sessions[session]) }
-        } else {
-            try Key.check(request.key, line)
-            // The supervisor may write its own reserved keys; nobody else may write any.
-            if Key.isReserved(asked.key) { try supervision.checkOwn(request, line, sessions[session]) }
-        }
+        if observable == nil { try Key.check(request.key, line) }
+        let isReserved = observable.map { keyspace[$0].isReserved } ?? Key.isReserved(asked.key)
+        // The supervisor may write its own reserved keys; nobody else may write any.
+        if isReserved { try supervision.checkOwn(request, line, sessions[session]) }
+        let current = observable.map { keyspace[$0].revision } ?? 0
         if sessions[session].isGuarded {
             try access.checkWrite(request, line, sessions[session])
             if request.operation == .publish { try checkRoom(asked, observable, request.value.count) }
@@ -345,6 +325,7 @@ extension Hub {
         if request.operation == .delete, current == 0 {
             throw .notFound(request, line, for: sessions[session].grant, &keyspace)
         }
+        let isUnobserved = observable.map { matching.reach.isUnobserved($0) } ?? false
         return PlannedWrite(hash: hash, observable: observable, isUnobserved: isUnobserved)
     }
 
@@ -367,7 +348,8 @@ extension Hub {
         return (0, bytes - keyspace.chargedBytes(of: observable))
     }
 
-    private mutating func combine(_ planned: inout PlannedWrite, _ asked: AskedRequest) throws(Refusal) {
+    /// Makes the new value of a patch or a sum, in `requests.results`.
+    mutating func combine(_ planned: inout PlannedWrite, _ asked: AskedRequest) throws(Refusal) {
         let (request, observable) = (asked.request, planned.observable)
         let value = keyspace.value(of: observable)
         insight.count(steps: value.count / Cost.bytesChangedPerStep)
@@ -389,7 +371,6 @@ extension Hub {
     /// Checks all writes of a batch, and leaves the plans in `requests.batch`.
     private mutating func planBatch(_ asked: AskedRequest) throws(Refusal) {
         let line = asked.line
-        requests.batch.writes.removeAll(keepingCapacity: true)
         requests.removeResults()
         let isGuarded = sessions[asked.session].isGuarded
         let account = access.account(of: sessions[asked.session])
@@ -413,10 +394,13 @@ extension Hub {
                 let combines = write.request.operation.combines
                 if combines {
                     changedBytes += keyspace.value(of: planned.observable).count
-                    guard changedBytes <= Limits.outboxBytesMax else { throw Self.tooMuchChanged }
+                    guard changedBytes <= Limits.outboxBytesMax else {
+                        let most = "at most \(Limits.outboxBytesMax) bytes"
+                        throw Refusal(.limit, "the values that a batch patches or adds to have \(most)")
+                    }
                     try combine(&planned, write)
                 }
-                requests.batch.writes.append(planned)
+                requests.batch.append(planned)
                 guard isGuarded, combines || write.request.operation == .publish else { continue }
                 let count = combines ? planned.result.count : write.request.value.count
                 let growth = growth(by: write, planned.observable, count)
@@ -441,26 +425,12 @@ extension Hub {
         return nil
     }
 
-    private static var tooMuchChanged: Refusal {
-        let most = Limits.outboxBytesMax
-        return Refusal(.limit, "the values that a batch patches or adds to have at most \(most) bytes")
-    }
-
     private static func writtenTwice(_ write: Request, _ line: Span<UInt8>) -> Refusal {
         let message = "\"\(write.key.excerpt(of: line))\" is written twice in this batch"
         return Refusal(
             .conflict, message, hint: "a batch is one revision: write each key once", at: write.key.start
         )
     }
-}
-
-// The checked writes of a batch. Owned by `Requests`, which keeps its memory from one batch to the next. What
-// always holds: only one request uses it at a time.
-
-struct PlannedBatch: ~Copyable {
-    var writes: [PlannedWrite] = []
-    /// Its writes are being made.
-    var isUnderWay = false
 }
 
 // A will, or disconnect action: a write that is made when its client's connection ends. `Hub.writeWill` makes
@@ -485,11 +455,8 @@ extension Hub {
         let growth = bytes - keyspace.willBytes(of: lease)
         try account.checkRoom(kept: growth)
         account.used.kept += growth
-        if bytes > 0 {
-            let made = sessions[session].makeLease(&keyspace)
-            keyspace.lifetimes.leases[made].will = will
-        } else if let lease {
-            keyspace.lifetimes.leases[lease].will = nil
-        }
+        if will == nil, lease == nil { return }
+        let made = sessions[session].makeLease(&keyspace)
+        keyspace.lifetimes.leases[made].will = will
     }
 }

@@ -25,7 +25,8 @@ struct Requests: ~Copyable, Checked {
     /// The parts of the present request besides its operation and its key.
     var decoder = RequestDecoder()
     var group = PublishGroup()
-    var batch = PlannedBatch()
+    /// The checked writes of the batch that is being made; empty while none is.
+    var batch: [PlannedWrite] = []
     /// The values that the present request's patches and sums make.
     private(set) var results = ByteBuffer()
     private var sum = ByteRange.none
@@ -48,12 +49,8 @@ struct Requests: ~Copyable, Checked {
     mutating func beginPart(until effort: UInt64) { effortEnd = effort }
 
     func patterns(of asked: AskedRequest) throws(Refusal) -> [ByteRange] {
-        if asked.request.has(.key) {
-            try Pattern.check(asked.request.key, asked.line)
-            return [asked.request.key]
-        }
         var wanted: [ByteRange] = []
-        for range in decoder.patterns {
+        for range in asked.request.has(.key) ? [asked.request.key] : decoder.patterns {
             try Pattern.check(range, asked.line)
             let bytes = range.bytes(of: asked.line)
             let isKnown = wanted.contains { $0.bytes(of: asked.line).isEqual(to: bytes) }
