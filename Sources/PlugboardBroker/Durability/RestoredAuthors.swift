@@ -113,7 +113,11 @@ extension Hub {
         _ operation: Operation, _ observable: ObservableHandle, _ author: AuthorHandle, _ record: RecordLine
     ) {
         keyspace.set(record.reason, of: observable)
-        if !record.isOfSnapshot { keyspace.restore(operation, observable, author, record) }
+        if record.isOfSnapshot { return }
+        let (revision, cause, reason) = (record.revision, record.cause, record.reason)
+        keyspace.remember(History.Entry(operation, observable, author, revision, cause, reason))
+        // What isn't needed goes when all keys are there.
+        while keyspace.takeReleased() != nil {}
     }
 
     /// Restores what ends a value. Its connection ended with the earlier broker; its time went on. How much of it
@@ -139,7 +143,7 @@ extension Hub {
         } else {
             let lease = keyspace.lifetimes.leases.insert(SessionLease())
             keyspace.bind(observable, to: lease)
-            _ = keyspace.end(lease)
+            keyspace.lifetimes.end(lease)
         }
         if record.expires > 0 { authors.ends[observable] = RestoredEnd(record, line) }
     }

@@ -106,7 +106,7 @@ extension Hub {
             return postpone(lease, of: session, program.name, program.milliseconds)
         }
         access.account(of: sessions[session]).used.kept -= keyspace.willBytes(of: lease)
-        let will = keyspace.end(lease)
+        let will = keyspace.lifetimes.end(lease)
         if keyspace.isClosed { return }
         // A client that has written nothing yet has no author until now.
         if will != nil { _ = sessions[session].author(&keyspace) }
@@ -266,7 +266,7 @@ extension Hub {
             if !keyspace.lifetimes.leases[lease].isEmpty, graces.hasRoom(for: name) {
                 waitForReturn(lease, Absence(name: name), milliseconds)
             } else {
-                _ = keyspace.end(lease)
+                keyspace.lifetimes.end(lease)
             }
         }
     }
@@ -277,7 +277,7 @@ extension Hub {
         let peer = PeerIdentity(process: 0, user: absence.name.user)
         absence.account?.used.kept -= keyspace.willBytes(of: lease)
         if keyspace.willBytes(of: lease) == 0 || !access.admits(peer, absence.groups) {
-            _ = keyspace.end(lease)
+            keyspace.lifetimes.end(lease)
             return deleteEnded(goingOnAt: 0)
         }
         let session = sessions.insert(Session(client: absence.client, peer: peer))

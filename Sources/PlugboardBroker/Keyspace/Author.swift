@@ -38,7 +38,6 @@ struct Author: ~Copyable, Checked {
         get { text.bytes[..<Int(byCount)] }
     }
 
-    /// The text for the journal, which may include the user.
     var recorded: Span<UInt8> {
         @_lifetime(borrow self)
         get { text.bytes }
@@ -115,10 +114,7 @@ struct Authors: ~Copyable {
 
     mutating func release(_ author: AuthorHandle) {
         all[author].references -= 1
-        if all[author].references == 0 { remove(author) }
-    }
-
-    private mutating func remove(_ author: AuthorHandle) {
+        guard all[author].references == 0 else { return }
         if !all[author].origin.isEmpty {
             let identity = all[author].identity
             if elsewhere[identity] == author { elsewhere[identity] = nil }

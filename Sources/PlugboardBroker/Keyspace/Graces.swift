@@ -35,7 +35,6 @@ struct Graces: ~Copyable {
         clients.isEmpty ? 0 : clients[session]?.milliseconds ?? 0
     }
 
-    /// Those that have a name. Who was the last to take it is last.
     func clients(named name: ProgramName) -> [SessionHandle] { takers[name] ?? [] }
 
     mutating func enter(_ session: SessionHandle, _ name: ProgramName, _ milliseconds: UInt64) {

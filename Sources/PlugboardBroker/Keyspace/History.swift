@@ -312,7 +312,12 @@ struct EmitLog: ~Copyable {
             return
         }
         while entries.count == Self.entriesMax || keys.count + key.count > Self.keyBytesMax {
-            forget((entries.count + 1) / 2)
+            let forgotten = (entries.count + 1) / 2
+            let newest = entries[forgotten - 1]
+            completeSince = max(completeSince, newest.revision + 1)
+            entries.removeFirst(forgotten)
+            keys.removeFirst(Int(newest.keyEnd))
+            for place in entries.indices { entries[place].keyEnd -= newest.keyEnd }
         }
         keys.append(key)
         entries.append(Entry(revision: revision, keyEnd: UInt32(truncatingIfNeeded: keys.count)))
@@ -331,13 +336,5 @@ struct EmitLog: ~Copyable {
     func key(_ place: Int) -> Span<UInt8> {
         let start = place == 0 ? 0 : Int(entries[place - 1].keyEnd)
         return keys.bytes[start..<Int(entries[place].keyEnd)]
-    }
-
-    private mutating func forget(_ count: Int) {
-        let last = entries[count - 1]
-        completeSince = max(completeSince, last.revision + 1)
-        entries.removeFirst(count)
-        keys.removeFirst(Int(last.keyEnd))
-        for place in entries.indices { entries[place].keyEnd -= last.keyEnd }
     }
 }

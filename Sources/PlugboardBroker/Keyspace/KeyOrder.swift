@@ -6,15 +6,10 @@ import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// An ordered index over observables that it doesn't own. Each observable holds its own links.
 struct KeyOrder: ~Copyable {
     private static let heightMax = 12
-    private var head = List<ObservableHandle>(reserving: Int32(heightMax))
+    private var head = List(repeating: ObservableHandle.none, count: heightMax)
     private var random: UInt64 = 0x2545_F491_4F6C_DD1D
-
-    init() {
-        for _ in 0..<Self.heightMax { head.append(.none) }
-    }
 
     /// The first observable whose key isn't less than `key`; `.none` if there is none.
     func first(from key: Span<UInt8>, in all: borrowing Slab<Observable>) -> ObservableHandle {

@@ -28,7 +28,6 @@ struct Keyspace: ~Copyable {
     private(set) var all = Slab<Observable>()
     private var extras = Slab<KeyExtras>()
     private var order = KeyOrder()
-    /// Many keys come at once. They are put in order when all of them are there.
     private var isLoading = false
     /// How many searches for the nearest keys were made in this turn.
     private var searches = 0
@@ -61,9 +60,8 @@ struct Keyspace: ~Copyable {
     }
 
     var observableCount: Int { all.count }
-    /// So many keys are probably in the processor's fastest cache, and needn't be fetched.
     static let cachedMax = 64
-    /// Whether the memory of a key is probably not there.
+    /// Whether the memory of a key is probably not in the processor's fastest cache.
     @inline(__always) var isLarge: Bool { all.count > Self.cachedMax }
 
     func contains(_ observable: ObservableHandle) -> Bool { all.contains(observable) }
@@ -135,7 +133,7 @@ struct Keyspace: ~Copyable {
         return nil
     }
 
-    /// Names keys similar to a missing one. After the first misses of a turn there is no hint.
+    /// Names keys similar to a missing one.
     mutating func hint(for key: Span<UInt8>, to grant: Grant?) -> String? {
         guard searches < NearestKeys.searchesPerTurn else { return nil }
         searches += 1
@@ -179,7 +177,7 @@ struct Keyspace: ~Copyable {
     }
 
     /// Removes a key that has no value and isn't remembered. Only `Matching.forget` knows whether it may go. While many
-    /// keys are taken in, `endLoading` does that instead.
+    /// keys are taken in, `endRestoring` does that instead.
     mutating func remove(_ observable: ObservableHandle) {
         if isLoading { return }
         order.remove(observable, in: &all)
@@ -192,14 +190,6 @@ struct Keyspace: ~Copyable {
     /// Begins to take in very many keys into the empty table. Until `endRestoring`, nothing is removed and
     /// the order of keys can't be used.
     mutating func beginLoading() { isLoading = true }
-
-    private mutating func endLoading() {
-        order.fill(&all)
-        isLoading = false
-        var unneeded: [ObservableHandle] = []
-        all.forEach { if !all[$0].isNeeded { unneeded.append($0) } }
-        for observable in unneeded { remove(observable) }
-    }
 
     /// Gives back the memory of keys that are gone. Looks at `visits` of their places, and returns whether it is done.
     mutating func shrink(visits: Int) -> Bool {
@@ -317,7 +307,6 @@ struct Keyspace: ~Copyable {
 
     // MARK: Authors
 
-    /// The value's writer. After a delete that is still owed to somebody, the author of the delete.
     func writer(of observable: ObservableHandle) -> AuthorHandle? {
         authors.handle(inSlot: self[observable].writer)
     }
@@ -332,7 +321,8 @@ struct Keyspace: ~Copyable {
     }
 
     func chargedBytes(of observable: ObservableHandle) -> Int {
-        self[observable].keptBytes + (writer(of: observable).map { authors[$0].origin.count } ?? 0)
+        let origin = writer(of: observable).map { authors[$0].origin.count } ?? 0
+        return self[observable].key.count + self[observable].value.count + origin
     }
 
     /// Call before a value is set, whether there was one or not.
@@ -393,28 +383,16 @@ struct Keyspace: ~Copyable {
 
     func willBytes(of lease: LeaseHandle?) -> Int { lease.map { lifetimes.leases[$0].willBytes } ?? 0 }
 
-    /// Queues the bound keys of a connection that has ended, and returns its will.
-    mutating func end(_ lease: LeaseHandle) -> Will? {
-        lifetimes.end(lease)
-        return lifetimes.leases[lease].will.take()
-    }
-
     // MARK: Restoring
-
-    /// Remembers a write of an earlier broker. The journal has the result of a patch, not the patch.
-    mutating func restore(
-        _ operation: Operation, _ observable: ObservableHandle, _ author: AuthorHandle, _ record: RecordLine
-    ) {
-        let (revision, cause, reason) = (record.revision, record.cause, record.reason)
-        remember(History.Entry(operation, observable, author, revision, cause, reason))
-        // What isn't needed goes when all keys are there.
-        while takeReleased() != nil {}
-    }
 
     /// Of writes up to `snapshotRevision`, only the values that were left are known.
     mutating func endRestoring(snapshotRevision: UInt64) {
         history.begin(after: snapshotRevision)
-        endLoading()
+        order.fill(&all)
+        isLoading = false
+        var unneeded: [ObservableHandle] = []
+        all.forEach { if !all[$0].isNeeded { unneeded.append($0) } }
+        for observable in unneeded { remove(observable) }
         endTurn()
     }
 }
@@ -561,7 +539,15 @@ struct CarriedValues {
     func commit(
         _ observable: ObservableHandle, _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines
     ) -> Commit {
-        var commit = Commit(observable, keyspace)
+        var commit = Commit(
+            key: keyspace.all[observable].key,
+            revision: keyspace.all[observable].revision,
+            value: keyspace.value(of: observable),
+            by: keyspace.authors.recorded(keyspace.writer(of: observable))
+        )
+        let extras = keyspace.extras(of: observable)
+        (commit.cause, commit.reason) = (extras.cause, extras.reason)
+        commit.when = UInt64(keyspace.all[observable].when) * 1000
         if let bond = keyspace.bond(of: observable) {
             commit.isWhileConnected = bond.isWhileConnected
             commit.grace = bond.milliseconds

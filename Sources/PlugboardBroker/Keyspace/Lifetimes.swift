@@ -81,10 +81,12 @@ struct Lifetimes: ~Copyable {
         return (true, bonds[bond].deadline, grace == .none ? nil : grace, leases[whole].grace)
     }
 
-    /// Queues the bound keys of a connection that has ended, and of those that it has taken over.
-    mutating func end(_ lease: LeaseHandle) {
+    /// Queues the bound keys of a connection that has ended, and of those that it has taken over. Returns its will.
+    @discardableResult
+    mutating func end(_ lease: LeaseHandle) -> Will? {
         leases[lease].deadline = .none
         ended.append(lease)
+        return leases[lease].will.take()
     }
 
     /// What an earlier connection left behind and that of a later one are one from now on, with the earlier keys first.
@@ -105,14 +107,15 @@ struct Lifetimes: ~Copyable {
         if namings == 0 {
             _ = leases.remove(part)
         } else {
-            leases[part] = SessionLease(partOf: whole, namings, depth: depth)
+            // It keeps only those that name it.
+            leases[part] = SessionLease()
+            (leases[part].whole, leases[part].namings, leases[part].depth) = (whole, namings, depth)
             leases[whole].namings += 1
             leases[whole].depth = max(leases[whole].depth, depth + 1)
         }
         return whole
     }
 
-    /// Notes until when a client may come back, if it is gone, and the grace of its name.
     mutating func setDeadline(_ deadline: DeadlineTicket, grace: UInt64, of lease: LeaseHandle) {
         (leases[lease].deadline, leases[lease].grace) = (deadline, grace)
     }
@@ -176,8 +179,7 @@ extension Lifetimes: Checked {
         var chained = 0
         try bonds.forEach { (bond) throws(BrokenInvariant) in
             if bonds[bond].lease != .none { chained += 1 }
-            try keyKnows(bond, keyspace)
-            try deadlineIsThere(of: bond, deadlines)
+            try isWhatItSays(bond, keyspace, deadlines)
         }
         let known = owned + ended
         var found = 0
@@ -193,21 +195,16 @@ extension Lifetimes: Checked {
         return count
     }
 
-    private func keyKnows(_ handle: Handle<Bond>, _ keyspace: borrowing Keyspace) throws(BrokenInvariant) {
-        let bond = bonds[handle]
-        let isThere = keyspace.contains(bond.observable)
-        try Self.always.hold("what is bound is there", isThere, of: "bond \(handle.slot)")
-        let key = String(keyspace[bond.observable].key)
-        let isKnown = keyspace.extras(of: bond.observable).bond == Int(handle.slot)
-        try Self.always.hold("a key knows its bond", isKnown, of: key)
-    }
-
-    private func deadlineIsThere(
-        of handle: Handle<Bond>, _ deadlines: borrowing Deadlines
+    private func isWhatItSays(
+        _ handle: Handle<Bond>, _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines
     ) throws(BrokenInvariant) {
-        guard let ticket = bonds[handle].deadline else { return }
-        let isThere = deadlines.deadline(of: ticket) == .expiry(bonds[handle].observable)
-        try Self.always.hold("the deadline of a bond is there", isThere, of: "bond \(handle.slot)")
+        let (bond, name) = (bonds[handle], "bond \(handle.slot)")
+        try Self.always.hold("what is bound is there", keyspace.contains(bond.observable), of: name)
+        let isKnown = keyspace.extras(of: bond.observable).bond == Int(handle.slot)
+        try Self.always.hold("a key knows its bond", isKnown, of: name)
+        guard let ticket = bond.deadline else { return }
+        let isTimed = deadlines.deadline(of: ticket) == .expiry(bond.observable)
+        try Self.always.hold("the deadline of a bond is there", isTimed, of: name)
     }
 
     /// How many leases are parts of others. Each is named by a bond or a part, and so few steps lead to the whole that
@@ -269,13 +266,12 @@ extension Deadlines {
 
 typealias LeaseHandle = Handle<SessionLease>
 
-/// The will of one client, and the chain of keys that it bound to its connection.
 struct SessionLease {
     /// The places of its first and last bond in `Lifetimes`; negative if there are none.
     var first: Int32 = -1
     var last: Int32 = -1
     /// That of another connection under the same name, of which this one is a part.
-    private(set) var whole: LeaseHandle?
+    fileprivate(set) var whole: LeaseHandle?
     /// How many bonds name this one, and how many parts; and how many steps lead to it at most.
     var namings: Int32 = 0
     var depth: UInt8 = 0
@@ -287,13 +283,6 @@ struct SessionLease {
     var isEmpty: Bool { first < 0 && will == nil }
 
     var willBytes: Int { will?.bytes.count ?? 0 }
-
-    init() {}
-
-    /// A part, which has kept only those that name it.
-    init(partOf whole: LeaseHandle, _ namings: Int32, depth: UInt8) {
-        (self.whole, self.namings, self.depth) = (whole, namings, depth)
-    }
 }
 
 struct Will {
@@ -304,20 +293,14 @@ struct Will {
     init(_ write: Request, in line: Span<UInt8>) {
         var copy = write
         var bytes: [UInt8] = []
-        copy.key = Self.keep(write.key, of: line, in: &bytes)
-        copy.value = Self.keep(write.value, of: line, in: &bytes)
-        copy.field = Self.keep(write.field, of: line, in: &bytes)
+        for part in [\Request.key, \.value, \.field] {
+            let start = bytes.count
+            bytes.append(write[keyPath: part].bytes(of: line))
+            copy[keyPath: part] = ByteRange(start, bytes.count)
+        }
         copy.originStart = bytes.count
         bytes.append(write.origin(of: line))
         self.write = copy
         self.bytes = bytes
-    }
-
-    private static func keep(
-        _ range: ByteRange, of line: Span<UInt8>, in bytes: inout [UInt8]
-    ) -> ByteRange {
-        let start = bytes.count
-        bytes.append(range.bytes(of: line))
-        return ByteRange(start, bytes.count)
     }
 }

@@ -3,7 +3,6 @@
 // few keys have is in `KeyExtras`: a bus can have a million keys. The fields of each publish come first, so that it
 // fetches as little memory as possible.
 
-import PlugboardJournal
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
@@ -139,9 +138,6 @@ struct Observable: ~Copyable {
         count &- Int(valueCount) &+ (hasValue ? 0 : Int(keyCount) &+ Self.recordBytes)
     }
 
-    /// How many bytes count for its writer's user, besides the origin.
-    var keptBytes: Int { Int(keyCount) + Int(valueCount) }
-
     @inline(__always) private var keyStart: Int { Int(height) &* Self.linkBytes }
     @inline(__always) private var valueStart: Int { keyStart &+ Int(keyCount) }
     @inline(__always) private var room: Int { memory.count &- valueStart }
@@ -186,7 +182,7 @@ struct KeyExtras: BitwiseCopyable {
     }
 }
 
-// What events, replies and the journal tell of a key. The texts are lent by the keyspace.
+// What events and replies tell of a key. The texts are lent by the keyspace.
 
 extension EventTail {
     /// A key's value as events and replies show it. In a snapshot it also says whether the writer is still
@@ -221,20 +217,5 @@ extension EventTail {
         )
         when = keyspace.history.seconds
         ending = news.ending
-    }
-}
-
-extension Commit {
-    /// The write that made a key's value.
-    @_lifetime(borrow keyspace)
-    init(_ observable: ObservableHandle, _ keyspace: borrowing Keyspace) {
-        self.init(
-            key: keyspace.all[observable].key,
-            revision: keyspace.all[observable].revision,
-            value: keyspace.value(of: observable),
-            by: keyspace.authors.recorded(keyspace.writer(of: observable))
-        )
-        (cause, reason) = (keyspace.cause(of: observable), keyspace.extras(of: observable).reason)
-        when = UInt64(keyspace.all[observable].when) * 1000
     }
 }
