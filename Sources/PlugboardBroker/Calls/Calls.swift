@@ -68,7 +68,7 @@ struct Calls: ~Copyable {
 
     mutating func insert(_ call: PendingCall, _ sessions: inout SessionTable) {
         calls[call.number] = call
-        counts.countAsked()
+        counts.asked &+= 1
         asked.set(sessions[call.server].client, for: call.number)
         sessions[call.caller].makeCalls().made.append(call, as: call.number)
         sessions[call.server].makeCalls().toAnswer.append(call, as: call.number)
@@ -225,13 +225,6 @@ final class SessionCalls {
     var toAnswer = CallList()
 
     var isEmpty: Bool { services.isEmpty && made.isEmpty && toAnswer.isEmpty }
-
-    /// Perhaps a client's connection stayed open only for a call or a service that has just ended.
-    static func touchIfIdle(
-        for session: SessionHandle, _ sessions: inout SessionTable, _ delivery: inout Delivery
-    ) {
-        if sessions[session].isOpen, sessions[session].calls == nil { delivery.touch(session, &sessions) }
-    }
 }
 
 typealias CallList = WaitingList<UInt64, PendingCall>
@@ -273,12 +266,10 @@ struct AskedClients {
 // always holds: each call that was made was answered, has failed, or still waits.
 
 struct CallCounts: BitwiseCopyable {
-    private(set) var asked: UInt64 = 0
+    var asked: UInt64 = 0
     private(set) var answered: UInt64 = 0
     private(set) var failed: UInt64 = 0
     fileprivate(set) var times = Times()
-
-    mutating func countAsked() { asked &+= 1 }
 
     /// A call has ended after `span` nanoseconds. `isAnswer` is false if its server answered with an error.
     mutating func countEnd(isAnswer: Bool, after span: UInt64) {

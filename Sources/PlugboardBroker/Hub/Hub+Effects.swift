@@ -53,7 +53,7 @@ extension Hub {
         if let deadline = call.deadline { deadlines.cancel(deadline) }
         if let held = calls.endHolding(call) { weigh(held.plugin) }
         calls.remove(call, &sessions)
-        SessionCalls.touchIfIdle(for: call.server, &sessions, &delivery)
+        touchIfIdle(call.server)
     }
 
     // MARK: Rights

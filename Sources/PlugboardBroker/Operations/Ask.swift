@@ -20,7 +20,7 @@ extension Hub {
             throw .noProvider(asked.request, asked.line)
         }
         try PendingCall.checkRoom(for: asked.request, from: sessions[session], to: sessions[service.session])
-        ask(service, begin(asked, to: service.session), value(of: asked))
+        ask(service, begin(asked, to: service.session), asked.request.value.bytes(of: asked.line))
     }
 
     /// Who answers a call of a key. A client that is about to be closed serves no more: who stands in line behind it
@@ -44,11 +44,6 @@ extension Hub {
         return call
     }
 
-    @_lifetime(copy asked)
-    private func value(of asked: AskedRequest) -> Span<UInt8> {
-        asked.request.has(.value) ? asked.request.value.bytes(of: asked.line) : Span()
-    }
-
     /// Sends a call to the client of a service. The call is remembered like a write that somebody got.
     private mutating func ask(_ service: Service, _ call: PendingCall, _ value: Span<UInt8>) {
         let author = sessions[call.caller].author(&keyspace)
@@ -67,7 +62,7 @@ extension Hub {
         remember(History.Entry(.call, observable, author, revision, call.cause))
         keyspace.history.countCall()
         call.service = service
-        service.counts.countAsked()
+        service.counts.asked &+= 1
         traceEvent(of: call, .asked)
         delivery.send(event, to: service.session, at: revision, &sessions)
     }
@@ -83,7 +78,7 @@ extension Hub {
         }
         try PendingCall.checkRoom(for: asked.request, from: sessions[asked.session], to: sessions[reporter])
         let call = begin(asked, to: reporter)
-        calls.hold(call, Array(value(of: asked)), for: plugin)
+        calls.hold(call, Array(asked.request.value.bytes(of: asked.line)), for: plugin)
         traceEvent(of: call, .held)
         weigh(plugin)
     }
@@ -96,7 +91,7 @@ extension Hub {
             let reporter = call.server
             calls.move(call, to: service.session, &sessions)
             call.shortenTimeLeft(until: deadlines.now)
-            SessionCalls.touchIfIdle(for: reporter, &sessions, &delivery)
+            touchIfIdle(reporter)
             ask(service, call, held.value.span)
         }
     }
@@ -222,7 +217,12 @@ extension Hub {
             CallEncoder.appendServing(next.line.pattern.span, to: &event)
             delivery.send(event, to: next.session, at: revision, &sessions)
         }
-        SessionCalls.touchIfIdle(for: service.session, &sessions, &delivery)
+        touchIfIdle(service.session)
+    }
+
+    /// Perhaps a client's connection stayed open only for a call or a service that has just ended.
+    mutating func touchIfIdle(_ session: SessionHandle) {
+        if sessions[session].isOpen, sessions[session].calls == nil { delivery.touch(session, &sessions) }
     }
 
     private mutating func replyServed(_ asked: AskedRequest, waits: Bool) {
