@@ -11,13 +11,13 @@ struct PolicyReaderTests {
         user: { ["alice": 1_001, "bob": 1_002][$0] }, group: { ["shop": 50][$0] }
     )
 
-    private func read(_ text: String) throws(PolicyFault) -> Policy {
+    private func read(_ text: String) throws(Refusal) -> Policy {
         try PolicyReader.policy(in: Array(text.utf8), Self.accounts)
     }
 
     /// The problem in a policy's text, in words for a person.
     private func problem(_ text: String) -> String {
-        do throws(PolicyFault) {
+        do throws(Refusal) {
             _ = try read(text)
             return "none"
         } catch {

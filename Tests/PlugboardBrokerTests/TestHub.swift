@@ -440,7 +440,7 @@ extension Hub {
 
 extension Policy {
     /// A policy in which users and groups are numbers.
-    static func read(_ text: String) throws(PolicyFault) -> Policy {
+    static func read(_ text: String) throws(Refusal) -> Policy {
         try PolicyReader.policy(in: Array(text.utf8), AccountNumbers(user: { _ in nil }, group: { _ in nil }))
     }
 }

@@ -82,14 +82,11 @@ struct Access: ~Copyable {
 
     @inline(never)
     func checkWrite(_ request: Request, _ line: Span<UInt8>, _ session: borrowing Session) throws(Refusal) {
-        let key = request.key.bytes(of: line)
         try Self.check(request.operation == .emit ? .emit : .publish, request, line, session)
-        guard request.readsValue else { return }
-        guard session.authorize(.subscribe, key) else {
-            var refusal = Self.forbidden(.subscribe, request.key, line, session)
-            refusal.hint = "patch, add, delete and \"if\" depend on what is there: they need that right, too"
-            throw refusal
-        }
+        guard request.readsValue, !session.authorize(.subscribe, request.key.bytes(of: line)) else { return }
+        var refusal = Self.forbidden(.subscribe, request.key, line, session)
+        refusal.hint = "patch, add, delete and \"if\" depend on what is there: they need that right, too"
+        throw refusal
     }
 
     /// Throws as if the key of a request had no value, if the client may not see that key.
@@ -107,17 +104,14 @@ struct Access: ~Copyable {
     static func check(
         _ action: PolicyAction, _ request: Request, _ line: Span<UInt8>, _ session: borrowing Session
     ) throws(Refusal) {
-        guard session.isGuarded else { return }
-        guard session.authorize(action, request.key.bytes(of: line)) else {
-            throw forbidden(action, request.key, line, session)
-        }
+        if session.authorize(action, request.key.bytes(of: line)) { return }
+        throw forbidden(action, request.key, line, session)
     }
 
     /// Throws unless a client may see at least some of the keys that each of its patterns can match.
     static func checkPatterns(
         _ wanted: [ByteRange], _ line: Span<UInt8>, _ session: borrowing Session
     ) throws(Refusal) {
-        guard session.isGuarded else { return }
         for range in wanted where !session.authorize(.subscribe, range.bytes(of: line), .some) {
             throw forbidden(.subscribe, range, line, session)
         }
@@ -185,11 +179,6 @@ struct Access: ~Copyable {
 extension Session {
     @inline(__always)
     func authorize(_ action: PolicyAction, _ keys: Span<UInt8>, _ scope: RightsScope = .key) -> Bool {
-        grant == nil || isPermitted(action, keys, scope)
-    }
-
-    @inline(never)
-    private func isPermitted(_ action: PolicyAction, _ keys: Span<UInt8>, _ scope: RightsScope) -> Bool {
         grant?.permit(action, keys, scope) ?? true
     }
 

@@ -37,11 +37,9 @@ struct ActionPatterns: Equatable, Sendable {
         set { lists[action.place] = newValue }
     }
 
-    mutating func add(_ other: ActionPatterns) {
-        for action in PolicyAction.allCases {
-            let known = self[action]
-            self[action] += other[action].filter { !known.contains($0) }
-        }
+    mutating func add(_ patterns: [[UInt8]], to action: PolicyAction) {
+        let known = self[action]
+        self[action] += patterns.filter { !known.contains($0) }
     }
 }
 
@@ -133,18 +131,15 @@ public struct PolicyProblem: Error, Equatable, Sendable, CustomStringConvertible
     public let message: String
 
     public var description: String { "\(place): \(message)" }
+}
 
-    init(place: String, message: String) {
-        self.place = place
-        self.message = message
-    }
-
-    init(_ fault: PolicyFault, in text: [UInt8], of path: String) {
-        let before = text.prefix(fault.offset)
+extension PolicyProblem {
+    init(_ refusal: Refusal, in text: [UInt8], of path: String) {
+        let before = text.prefix(refusal.offset ?? 0)
         let line = before.count(where: { $0 == 0x0A }) + 1
         let start = before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
         let column = String(decoding: before[start...], as: UTF8.self).count + 1
-        self.init(place: "\(path):\(line):\(column)", message: fault.message)
+        self.init(place: "\(path):\(line):\(column)", message: refusal.message)
     }
 }
 
@@ -155,26 +150,16 @@ extension Policy {
     }
 
     init(path: String, _ accounts: AccountNumbers) throws(PolicyProblem) {
-        let text: [UInt8]
-        do {
-            text = try InputFile.contents(path: path, limit: PolicyLimits.bytesMax)
-        } catch {
-            throw PolicyProblem(place: path, message: "\(error)")
+        try self.init(of: path, accounts) {
+            try InputFile.contents(path: path, limit: PolicyLimits.bytesMax)
         }
-        try self.init(text: text, of: path, accounts)
     }
 
     /// The policy that the broker before in this process has left to this one; nil if it left none. Messages
     /// name it by `path`. Throws a `PolicyProblem`.
     public init?(leftIn inheritance: Inheritance?, path: String) throws(PolicyProblem) {
         guard let file = inheritance?.takeFile(.policy) else { return nil }
-        let text: [UInt8]
-        do {
-            text = try file.contents()
-        } catch {
-            throw PolicyProblem(place: path, message: "\(error)")
-        }
-        try self.init(text: text, of: path, .system)
+        try self.init(of: path, .system) { try file.contents() }
     }
 
     /// The policy as a file for `policy check`, or for the next broker. Throws `SystemError`.
@@ -182,8 +167,16 @@ extension Policy {
         try DataFile.unnamed(containing: text)
     }
 
-    private init(text: [UInt8], of path: String, _ accounts: AccountNumbers) throws(PolicyProblem) {
-        do throws(PolicyFault) {
+    private init(
+        of path: String, _ accounts: AccountNumbers, _ read: () throws -> [UInt8]
+    ) throws(PolicyProblem) {
+        let text: [UInt8]
+        do {
+            text = try read()
+        } catch {
+            throw PolicyProblem(place: path, message: "\(error)")
+        }
+        do throws(Refusal) {
             self = try PolicyReader.policy(in: text, accounts)
         } catch {
             throw PolicyProblem(error, in: text, of: path)

@@ -6,12 +6,6 @@ import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// A mistake in a policy, and the offset of its first byte.
-struct PolicyFault: Error, Equatable {
-    let message: String
-    let offset: Int
-}
-
 struct AccountNumbers: Sendable {
     var user: @Sendable (String) -> UInt32?
     var group: @Sendable (String) -> UInt32?
@@ -29,7 +23,7 @@ struct PolicyReader: ~Copyable, ~Escapable {
     private let source: Span<UInt8>
     private let accounts: AccountNumbers
 
-    static func policy(in text: [UInt8], _ accounts: AccountNumbers) throws(PolicyFault) -> Policy {
+    static func policy(in text: [UInt8], _ accounts: AccountNumbers) throws(Refusal) -> Policy {
         let reader = PolicyReader(json: try outline(of: text.span), of: text.span, accounts: accounts)
         var policy = try reader.policy()
         policy.text = text
@@ -50,34 +44,29 @@ struct PolicyReader: ~Copyable, ~Escapable {
         self.accounts = accounts
     }
 
-    private static func outline(of text: Span<UInt8>) throws(PolicyFault) -> JSONOutline {
-        let json: JSONOutline
-        do throws(Refusal) {
-            json = try JSONOutline(text, at: 0)
-        } catch {
-            throw PolicyFault(message: error.message, offset: error.offset ?? 0)
-        }
+    private static func outline(of text: Span<UInt8>) throws(Refusal) -> JSONOutline {
+        let json = try JSONOutline(text, at: 0)
         var rest = JSONScanner(text, at: json.range(0).end)
         rest.skipWhitespace()
         guard rest.isAtEnd else {
-            throw PolicyFault(message: "something stands behind the policy", offset: rest.position)
+            throw Refusal(.badJSON, "something stands behind the policy", at: rest.position)
         }
         return json
     }
 
-    private func policy() throws(PolicyFault) -> Policy {
+    private func policy() throws(Refusal) -> Policy {
         var rules: [PolicyRule]?
         var policy = Policy(rules: [])
         for member in try members(of: 0, "the policy", known: ["rules", "quotas"]) {
-            if member.name == "quotas" {
+            if member.name == "rules" {
+                rules = try list(member, most: PolicyLimits.rulesMax).map { element throws(Refusal) in
+                    try rule(element)
+                }
+            } else {
                 for element in try list(member, most: PolicyLimits.quotasMax) {
                     try readQuota(element, &policy)
                 }
-                continue
             }
-            var read: [PolicyRule] = []
-            for element in try list(member, most: PolicyLimits.rulesMax) { read.append(try rule(element)) }
-            rules = read
         }
         guard let rules else { throw fault("\"rules\" is missing", 0) }
         policy.rules = rules
@@ -86,16 +75,22 @@ struct PolicyReader: ~Copyable, ~Escapable {
 
     // MARK: Quotas
 
-    private func list(_ member: Member, most: Int) throws(PolicyFault) -> [Int] {
+    private func list(_ member: Member, most: Int) throws(Refusal) -> [Int] {
         let (name, node) = (member.name, member.value)
         guard json.kind(node, of: source) == .array else {
             throw fault("\"\(name)\" is an array of \(name)", node)
         }
-        guard json.childCount(node) <= most else { throw fault("there are at most \(most) \(name)", node) }
+        return try elements(node, most: most, "there are at most \(most) \(name)")
+    }
+
+    /// The elements of an array, or what stands alone. `problem` says that there are too many.
+    private func elements(_ node: Int, most: Int, _ problem: String) throws(Refusal) -> [Int] {
+        guard json.kind(node, of: source) == .array else { return [node] }
+        guard json.childCount(node) <= most else { throw fault(problem, node) }
         return json.children(node, of: source)
     }
 
-    private func readQuota(_ node: Int, _ policy: inout Policy) throws(PolicyFault) {
+    private func readQuota(_ node: Int, _ policy: inout Policy) throws(Refusal) {
         var (quota, whose) = (Quota.others, PolicyMembers.unsaid)
         for member in try members(of: node, "a quota", known: ["user"] + Quota.names.map(\.name)) {
             guard let place = Quota.names.first(where: { $0.name == member.name })?.place else {
@@ -122,7 +117,7 @@ struct PolicyReader: ~Copyable, ~Escapable {
         }
     }
 
-    private func rule(_ node: Int) throws(PolicyFault) -> PolicyRule {
+    private func rule(_ node: Int) throws(Refusal) -> PolicyRule {
         var rule = PolicyRule()
         var decides = false
         for member in try members(of: node, "a rule", known: Self.ruleMembers) {
@@ -141,14 +136,14 @@ struct PolicyReader: ~Copyable, ~Escapable {
 
     // MARK: Whom a rule is about
 
-    private func users(_ node: Int) throws(PolicyFault) -> PolicyMembers {
+    private func users(_ node: Int) throws(Refusal) -> PolicyMembers {
         if json.kind(node, of: source) == .string, text(node) == "*" { return .everybody }
         return .numbers(try numbers(node, "user", accounts.user))
     }
 
     private func numbers(
         _ node: Int, _ what: String, _ number: (String) -> UInt32?
-    ) throws(PolicyFault) -> Set<UInt32> {
+    ) throws(Refusal) -> Set<UInt32> {
         var found: Set<UInt32> = []
         for element in try oneOrMore(node, what) {
             switch json.kind(element, of: source) {
@@ -173,15 +168,14 @@ struct PolicyReader: ~Copyable, ~Escapable {
         return found
     }
 
-    private func plugins(_ node: Int) throws(PolicyFault) -> Set<String> {
+    private func plugins(_ node: Int) throws(Refusal) -> Set<String> {
         var names: Set<String> = []
         for element in try oneOrMore(node, "plugin") {
             guard json.kind(element, of: source) == .string else {
                 throw fault("a plugin is the name that it gives itself", element)
             }
             let name = text(element)
-            let bytes = Array(name.utf8)
-            if let refusal = ClientName.refusal(bytes.span, at: 0) {
+            if let refusal = ClientName.refusal(Array(name.utf8).span, at: 0) {
                 throw fault("no client is called \"\(name)\": \(refusal.message)", element)
             }
             names.insert(name)
@@ -189,40 +183,33 @@ struct PolicyReader: ~Copyable, ~Escapable {
         return names
     }
 
-    private func oneOrMore(_ node: Int, _ what: String) throws(PolicyFault) -> [Int] {
-        guard json.kind(node, of: source) == .array else { return [node] }
+    private func oneOrMore(_ node: Int, _ what: String) throws(Refusal) -> [Int] {
+        let most = PolicyLimits.namesMax
+        let named = try elements(node, most: most, "a rule names at most \(most) of a kind")
         // A reader could mistake a rule with an empty list for a rule about everybody.
-        guard json.childCount(node) > 0 else { throw fault("no \(what) is named", node) }
-        guard json.childCount(node) <= PolicyLimits.namesMax else {
-            throw fault("a rule names at most \(PolicyLimits.namesMax) of a kind", node)
-        }
-        return json.children(node, of: source)
+        guard !named.isEmpty else { throw fault("no \(what) is named", node) }
+        return named
     }
 
     // MARK: What it says
 
-    private func actions(_ node: Int, _ what: String) throws(PolicyFault) -> ActionPatterns {
+    private func actions(_ node: Int, _ what: String) throws(Refusal) -> ActionPatterns {
         var lists = ActionPatterns()
         let known = PolicyAction.allCases.map(\.rawValue) + [Self.everything]
         for member in try members(of: node, "\"\(what)\"", known: known) {
             let read = try patterns(member.value, member.name)
-            var added = ActionPatterns()
             for action in PolicyAction.allCases
             where member.name == Self.everything || member.name == action.rawValue {
-                added[action] = read
+                lists.add(read, to: action)
             }
-            lists.add(added)
         }
         return lists
     }
 
-    private func patterns(_ node: Int, _ what: String) throws(PolicyFault) -> [[UInt8]] {
-        let isList = json.kind(node, of: source) == .array
-        guard !isList || json.childCount(node) <= PolicyLimits.patternsMax else {
-            throw fault("a list has at most \(PolicyLimits.patternsMax) patterns", node)
-        }
+    private func patterns(_ node: Int, _ what: String) throws(Refusal) -> [[UInt8]] {
+        let most = PolicyLimits.patternsMax
         var read: [[UInt8]] = []
-        for element in isList ? json.children(node, of: source) : [node] {
+        for element in try elements(node, most: most, "a list has at most \(most) patterns") {
             guard json.kind(element, of: source) == .string else {
                 throw fault("\"\(what)\" is a pattern, or an array of them", element)
             }
@@ -243,7 +230,7 @@ struct PolicyReader: ~Copyable, ~Escapable {
     }
 
     /// The members of an object, except those whose names begin with `x-`, which may have any value.
-    private func members(of node: Int, _ what: String, known: [String]) throws(PolicyFault) -> [Member] {
+    private func members(of node: Int, _ what: String, known: [String]) throws(Refusal) -> [Member] {
         guard json.kind(node, of: source) == .object else { throw fault("\(what) is an object", node) }
         var members: [Member] = []
         var seen: Set<String> = []
@@ -265,8 +252,8 @@ struct PolicyReader: ~Copyable, ~Escapable {
 
     private func text(_ node: Int) -> String { json.text(node, of: source) }
 
-    private func fault(_ message: String, _ node: Int) -> PolicyFault {
-        PolicyFault(message: message, offset: json.start(node))
+    private func fault(_ message: String, _ node: Int) -> Refusal {
+        Refusal(.wrongType, message, at: json.start(node))
     }
 }
 

@@ -13,8 +13,10 @@ final class Rights {
     init(_ rules: some Sequence<PolicyRule>) {
         var (allow, deny) = (ActionPatterns(), ActionPatterns())
         for rule in rules {
-            allow.add(rule.allow)
-            deny.add(rule.deny)
+            for action in PolicyAction.allCases {
+                allow.add(rule.allow[action], to: action)
+                deny.add(rule.deny[action], to: action)
+            }
         }
         self.allow = PolicyAction.allCases.map { PatternSet(allow[$0]) }
         self.deny = PolicyAction.allCases.map { PatternSet(deny[$0]) }
@@ -36,13 +38,10 @@ final class Rights {
     /// Whether these rights may show something that `other` hides: a key, or a call to a server. True also if
     /// they only differ in form.
     func mayShowMore(than other: Rights) -> Bool {
-        mayMore(.subscribe, than: other) || mayMore(.serve, than: other)
-    }
-
-    private func mayMore(_ action: PolicyAction, than other: Rights) -> Bool {
-        let place = action.place
-        return !Set(allow[place].all).isSubset(of: other.allow[place].all)
-            || !Set(other.deny[place].all).isSubset(of: deny[place].all)
+        [PolicyAction.subscribe.place, PolicyAction.serve.place].contains { place in
+            !Set(allow[place].all).isSubset(of: other.allow[place].all)
+                || !Set(other.deny[place].all).isSubset(of: deny[place].all)
+        }
     }
 
     /// The keys that these rights may hide and earlier ones showed; nil showed everything.
@@ -90,6 +89,7 @@ final class Grant: Checked {
         self.isSupervisor = isSupervisor
     }
 
+    @inline(never)
     func permit(_ action: PolicyAction, _ keys: Span<UInt8>, _ scope: RightsScope = .key) -> Bool {
         rights?.permit(action, keys, scope) ?? true && plugin?.rights?.permit(action, keys, scope) ?? true
     }
