@@ -15,7 +15,11 @@ struct Insight: ~Copyable {
     var tracing: Tracing
     private var counts = Counts()
     private(set) var rates: Rates
-    private var turns: TurnTimes
+    private let time: TimeSource
+    /// How long turns take. The clock is read for them only while a client wants to know.
+    private var turns = Times()
+    /// When the present turn began; 0 if it isn't timed.
+    private var turnStart: UInt64 = 0
     /// The work for requests besides events, in steps that take as long as telling one observer.
     private var steps: UInt64 = 0
     private var round = Round()
@@ -24,8 +28,8 @@ struct Insight: ~Copyable {
 
     init(time: TimeSource, author: AuthorHandle) {
         self.author = author
+        self.time = time
         tracing = Tracing(time: time)
-        turns = TurnTimes(time: time)
         rates = Rates(start: time.nanoseconds())
     }
 
@@ -50,9 +54,15 @@ struct Insight: ~Copyable {
     @inline(__always) var effort: UInt64 { counts.events &+ steps }
 
     /// Call when something is ready. Begins a turn, unless one has begun.
-    mutating func beginTurn() { if isWatched { turns.begin() } }
+    mutating func beginTurn() {
+        if isWatched, turnStart == 0 { turnStart = time.nanoseconds() }
+    }
 
-    mutating func endTurn() { if isWatched { turns.end() } }
+    mutating func endTurn() {
+        guard isWatched, turnStart > 0 else { return }
+        turns.add(time.nanoseconds() - turnStart)
+        turnStart = 0
+    }
 
     // MARK: Traces
 
@@ -111,12 +121,12 @@ struct Insight: ~Copyable {
 
     mutating func appendTurns(to value: inout ByteBuffer) {
         value.append(#","latency":{"#)
-        value.append(member: "turns", turns.times.count, isFirst: true)
-        value.append(member: "mean", turns.times.mean)
-        value.append(member: "max", turns.times.max)
+        value.append(member: "turns", turns.count, isFirst: true)
+        value.append(member: "mean", turns.mean)
+        value.append(member: "max", turns.max)
         value.append("}")
         // The present turn goes on.
-        turns.times = Times()
+        turns = Times()
     }
 }
 
@@ -129,9 +139,7 @@ struct Round {
     fileprivate(set) var start: UInt64 = 0
 }
 
-// Counts of the broker's work, for `$broker.stats`. Owned by `Insight`. What always holds: counts only grow,
-// and the clock is read for turns only while a client wants to know.
-
+/// Counts of the broker's work, for `$broker.stats`. They only grow.
 struct Counts {
     /// Lines of clients that have left. Those of connected clients are added when somebody asks.
     var lines: UInt64 = 0
@@ -161,24 +169,4 @@ struct Times: BitwiseCopyable {
 
     var mean: UInt64 { count == 0 ? 0 : nanoseconds / count / 1000 }
     var max: UInt64 { longest / 1000 }
-}
-
-struct TurnTimes {
-    var times = Times()
-    private var start: UInt64 = 0
-    private let time: TimeSource
-
-    init(time: TimeSource) {
-        self.time = time
-    }
-
-    mutating func begin() {
-        if start == 0 { start = time.nanoseconds() }
-    }
-
-    mutating func end() {
-        if start == 0 { return }
-        times.add(time.nanoseconds() - start)
-        start = 0
-    }
 }

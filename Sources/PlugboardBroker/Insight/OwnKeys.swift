@@ -257,20 +257,22 @@ extension Hub {
     mutating func removeClientKey(of session: SessionHandle) {
         insight.count(departed: sessions[session].line)
         guard insight.isWatched else { return }
-        let key = BrokerKey.client(session).text(sessions)
-        guard let observable = keyspace.find(key.bytes), keyspace[observable].hasValue else { return }
         insight.beginWrites()
-        takeOwnRevision()
-        announce(WriteEvent(.delete, of: observable, revision, to: Span(), by: insight.author, .none))
-        removeValue(of: observable, by: insight.author, .none)
-        matching.forget(observable, &keyspace)
+        remove(.client(session), isTold: true)
     }
 
     private mutating func look(at key: BrokerKey, _ now: UInt64) {
-        if isObserved(key) { return refresh(key, now) }
-        // Without an event, because nobody observes it.
+        // Without an event, where nobody observes it.
+        if isObserved(key) { refresh(key, now) } else { remove(key, isTold: false) }
+    }
+
+    private mutating func remove(_ key: BrokerKey, isTold: Bool) {
         let text = key.text(sessions)
         guard let observable = keyspace.find(text.bytes), keyspace[observable].hasValue else { return }
+        if isTold {
+            takeOwnRevision()
+            announce(WriteEvent(.delete, of: observable, revision, to: Span(), by: insight.author, .none))
+        }
         removeValue(of: observable, by: insight.author, .none)
         matching.forget(observable, &keyspace)
     }

@@ -25,9 +25,8 @@ struct Tracing: ~Copyable {
         /// The text of the line from the key up to the observers.
         fileprivate let head: ByteRange
         fileprivate let time: UInt64
-        /// The places of its observers: from `first` up to, not including, `last`.
+        /// The place of the first of its observers. The last of them stands before the next record's first.
         fileprivate let first: Int
-        fileprivate var last: Int
         fileprivate var hasMore = false
         /// Whether it is about a call, which has no observers.
         fileprivate var isCall = false
@@ -144,15 +143,12 @@ struct Tracing: ~Copyable {
             isWanted = true
             // One tracer is enough, unless each has to count the write.
             if !isFull, limited.isEmpty { break }
-            if isFull { drop(revision, for: tracer) } else { countEvent(for: tracer) }
+            if isFull { drop(revision, for: tracer) }
+            guard !isFull, tracer.limit != nil else { continue }
+            tracer.limit?.take(records.count, at: source.nanoseconds())
+            if tracer.isResting { countAwake(tracer, -1) }
         }
         return isWanted && !isFull
-    }
-
-    private mutating func countEvent(for tracer: Tracer) {
-        guard tracer.limit != nil else { return }
-        tracer.limit?.take(records.count, at: source.nanoseconds())
-        if tracer.isResting { countAwake(tracer, -1) }
     }
 
     /// `rest` is its line from the writer on. Call `append` for each observer of a write afterwards.
@@ -170,8 +166,7 @@ struct Tracing: ~Copyable {
         let time = isCall ? 0 : source.nanoseconds()
         records.append(
             Record(
-                revision: revision, key: keyRange, head: head, time: time, first: first, last: first,
-                isCall: isCall)
+                revision: revision, key: keyRange, head: head, time: time, first: first, isCall: isCall)
         )
     }
 
@@ -181,13 +176,10 @@ struct Tracing: ~Copyable {
     }
 
     mutating func append(_ observer: Span<UInt8>, client: UInt64, isSent: Bool) {
-        guard !records.isEmpty else { return }
-        let place = records.count - 1
         let start = text.count
         text.append(observer)
         let range = ByteRange(start, text.count)
         observers.append(Observer(text: range, client: client, isSent: isSent))
-        records[place].last = observers.count
     }
 
     mutating func setSent(_ client: UInt64) {
@@ -204,15 +196,17 @@ struct Tracing: ~Copyable {
     func appendLine(_ index: Int, for tracer: Tracer, to buffer: inout ByteBuffer) {
         let record = records[index]
         buffer.append(record.head.bytes(of: text.bytes))
-        if !record.isCall { appendObservers(of: record, to: &buffer) }
+        if !record.isCall { appendObservers(of: index, to: &buffer) }
         // It is the last before the tracer's rest.
         let isLast = tracer.limit?.isLast(index) == true
         buffer.append(isLast ? #","rests":true}\#n"# : "}\n")
     }
 
-    private func appendObservers(of record: Record, to buffer: inout ByteBuffer) {
+    private func appendObservers(of index: Int, to buffer: inout ByteBuffer) {
+        let record = records[index]
+        let last = index + 1 < records.count ? records[index + 1].first : observers.count
         buffer.append(#","observers":["#)
-        for place in record.first..<record.last {
+        for place in record.first..<last {
             let observer = observers[place]
             if place > record.first { buffer.append(",") }
             buffer.append(observer.text.bytes(of: text.bytes))
