@@ -72,10 +72,6 @@ struct Supervision: ~Copyable, Checked {
         return plugins.first { $0.process == session }
     }
 
-    func hasRoom(for name: String) -> Bool {
-        plugins.count < Self.pluginsMax || plugin(named: name) != nil
-    }
-
     var reports: [[UInt8]] { plugins.map(\.report) }
 
     /// All calls that wait for plugins, in their order.
@@ -171,7 +167,7 @@ struct Supervision: ~Copyable, Checked {
             throw Refusal(.forbidden, message, hint: "say \"while\":\"connected\"", at: request.key.start)
         }
         let report = try PluginReport(request.value.bytes(of: line), at: request.value.start)
-        guard hasRoom(for: report.name) else {
+        guard plugins.count < Self.pluginsMax || plugin(named: report.name) != nil else {
             let message = "there are at most \(Self.pluginsMax) plugins"
             throw Refusal(.limit, message, at: request.key.start)
         }
@@ -245,14 +241,7 @@ extension Hub {
 
     /// Subscriptions of a client that is being closed count until they end, because they are subtracted then.
     func countObservers(of plugin: SupervisedPlugin) -> Int {
-        var count = 0
-        for session in sessions.handles {
-            for subscription in sessions[session].subscriptions.list.all
-            where isObserver(subscription, of: plugin) {
-                count += 1
-            }
-        }
-        return count
+        matching.handles.count { isObserver($0, of: plugin) }
     }
 
     /// A client is about to become a part of a plugin, and no plugin is started for itself.
@@ -317,10 +306,9 @@ extension Hub {
     }
 
     private func isBusy(_ plugin: SupervisedPlugin) -> Bool {
-        for session in sessions.handles where sessions[session].grant?.plugin === plugin {
-            if sessions[session].calls?.toAnswer.isEmpty == false { return true }
+        sessions.handles.contains {
+            sessions[$0].grant?.plugin === plugin && sessions[$0].calls?.toAnswer.isEmpty == false
         }
-        return false
     }
 
     private mutating func tellDemand(_ plugin: SupervisedPlugin) {
