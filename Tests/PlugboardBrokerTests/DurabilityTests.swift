@@ -321,7 +321,7 @@ struct FullDiskTests {
         told += try expire(observer)
         #expect(told > 100 && told < 3_000)
         disk.capacity = 10_000_000
-        #expect(try test.hub.durability.tick(at: 0))
+        #expect(try test.hub.durability.tick(.system))
         told += try expire(observer)
         #expect(told == 3_000)
     }

@@ -1,5 +1,6 @@
 import Foundation
 import PlugboardPosix
+import PlugboardWire
 import TestSupport
 import Testing
 

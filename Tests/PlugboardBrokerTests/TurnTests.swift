@@ -95,7 +95,6 @@ struct TurnPaceTests {
             pace.begin(isFull: isFull, TimeSource(time))
             time.advance(nanoseconds: taken)
             pace.end(TimeSource(time))
-            pace.adapt()
         }
         return pace.shift
     }

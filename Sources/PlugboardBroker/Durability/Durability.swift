@@ -18,7 +18,7 @@ struct Durability: ~Copyable {
     var records = RecordBuffer()
     private(set) var journal: JournalWriter?
     /// A snapshot of the values in memory, while it is being made.
-    private var copy: StateCopy?
+    var copy: StateCopy?
     private var tickTime: UInt64 = 0
     /// Replies that wait for the disk.
     var replies = DurableReplies()
@@ -29,8 +29,6 @@ struct Durability: ~Copyable {
     /// The error after which the journal can't go on, because half a record may be in its file; nil if there
     /// is none. It is found during a request, and thrown at the next write.
     private var failure: (any Error)?
-
-    init() {}
 
     // MARK: Recording
 
@@ -117,9 +115,6 @@ struct Durability: ~Copyable {
         self.journal = journal
     }
 
-    /// Call it before anybody is served.
-    mutating func settleFirst() throws { try journal?.settleFirst(&records) }
-
     mutating func write(revision: UInt64) throws {
         if let failure { throw failure }
         try journal?.flush(&records, revision: revision)
@@ -127,25 +122,7 @@ struct Durability: ~Copyable {
 
     mutating func keepRoom() throws { try journal?.keepRoom(&records) }
 
-    /// A snapshot of the values in memory is being made.
     @inline(__always) var isCopying: Bool { copy != nil }
-
-    /// Begins to copy the values into a snapshot.
-    mutating func begin(_ copy: consuming StateCopy) { self.copy = consume copy }
-
-    /// Copies more values, and ends the snapshot if that were all.
-    mutating func goOnCopying(
-        _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines, _ visits: inout Int
-    ) {
-        if copy?.goOn(keyspace, deadlines, &visits) == true { copy.take()?.end() }
-    }
-
-    /// A value is about to change.
-    mutating func copyEarly(
-        _ observable: ObservableHandle, _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines
-    ) {
-        copy?.copyBefore(of: observable, keyspace, deadlines)
-    }
 
     /// So much of it waits to be written that no more is copied now.
     var isCopyHeldUp: Bool {
@@ -170,18 +147,21 @@ struct Durability: ~Copyable {
 
     /// Whether the journal's own thread has finished something.
     var hasNews: Bool { journal?.hasNews == true || !pieces.isEmpty }
-    /// When `tick` has to be called next; nil if there is nothing to do.
-    var nextTick: UInt64? { journal?.wantsTick == true ? tickTime : nil }
-
-    mutating func takeNews() throws -> [JournalNews] {
-        try journal?.takeNews(&records) ?? []
+    /// When the journal is looked after next; nil if there is nothing to do.
+    var nextTick: UInt64? {
+        if hasNews { return 0 }
+        return journal?.wantsTick == true ? tickTime : nil
     }
 
-    /// Does the journal's work of once a second. Returns false if it isn't time.
-    mutating func tick(at now: UInt64) throws -> Bool {
+    mutating func takeNews() throws -> [JournalNews] { try journal?.takeNews(&records) ?? [] }
+
+    /// Does the journal's work of once a second. Returns false if there is none, or it isn't time.
+    mutating func tick(_ time: TimeSource) throws -> Bool {
+        guard let journal, journal.wantsTick else { return false }
+        let now = time.nanoseconds()
         guard now >= tickTime else { return false }
         tickTime = now + Self.tickNanoseconds
-        try journal?.tick(&records)
+        try journal.tick(&records)
         return true
     }
 

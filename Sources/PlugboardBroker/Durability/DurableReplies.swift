@@ -43,10 +43,7 @@ struct DurableReplies: ~Copyable {
     /// When the gathering began, when the last write was seen, and how many there were then.
     private var gathering: (since: UInt64, last: UInt64, count: Int) = (0, 0, 0)
 
-    init() {}
-
     var isEmpty: Bool { first == waiting.count }
-    /// The number of waiting replies.
     var count: Int { waiting.count - first }
 
     /// Whether it is time to ask for a sync, because no further write is expected soon.

@@ -89,17 +89,11 @@ extension EventLoop {
         while hub.beginSnapshot() { try hub.durability.keepRoom() }
     }
 
-    /// When the journal is looked after next; nil if there is nothing to do.
-    var journalTick: UInt64? {
-        if hub.durability.hasNews { return 0 }
-        return hub.durability.nextTick
-    }
-
     /// Does the journal's work of once a second, while something was written or is still to be.
     mutating func tickJournal() throws {
         if hub.durability.isGathering { try hub.durability.askForSync(time) }
         if hub.durability.hasNews { try takeJournalNews() }
-        guard hub.durability.nextTick != nil, try hub.durability.tick(at: time.nanoseconds()) else { return }
+        guard try hub.durability.tick(time) else { return }
         try beginSnapshots()
         if hub.durability.hasNews { try takeJournalNews() }
     }

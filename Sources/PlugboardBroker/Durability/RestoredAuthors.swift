@@ -15,8 +15,6 @@ struct RestoredAuthors: ~Copyable {
     /// The author of the last record. Most records have the same author as the one before.
     private var last: AuthorHandle?
 
-    init() {}
-
     /// The author with this name and origin, given as JSON, and with this account if its user is counted.
     mutating func author(
         _ name: Span<UInt8>,
@@ -145,14 +143,19 @@ extension Hub {
             keyspace.bind(observable, to: lease)
             keyspace.lifetimes.end(lease)
         }
-        if record.expires > 0 { authors.ends[observable] = RestoredEnd(record, line) }
+        guard record.expires > 0 else { return }
+        authors.ends[observable] = RestoredEnd(
+            revision: record.revision, when: record.when, expires: record.expires, end: record.end(of: line))
     }
 
     /// Call when all was read: from now on, values end that were bound to a time. `when` is the time of the last
     /// record, in milliseconds since 1970.
     mutating func endRestoring(_ authors: consuming RestoredAuthors, lastRecord when: UInt64) {
-        for (observable, end) in authors.ends where keyspace[observable].revision == end.revision {
-            let left = end.left(lastRecord: when, deadlines)
+        for (observable, ends) in authors.ends where keyspace[observable].revision == ends.revision {
+            // If the machine was started anew, only the time of day can tell how much is left. Where that was set back,
+            // at least the time up to the last record has passed.
+            let now = max(deadlines.timeOfDay, when, ends.when)
+            let left = ends.end.flatMap { deadlines.left(until: $0) } ?? ends.expires - min(now, ends.expires)
             keyspace.setDeadline(deadlines.add(after: left, .expiry(observable)), of: observable)
         }
         waitForReturns(authors.absences)
@@ -164,20 +167,6 @@ extension Hub {
 private struct RestoredEnd {
     let revision: UInt64
     /// When it was written, and when it ends, in milliseconds since 1970.
-    private let when: UInt64
-    private let expires: UInt64
-    private let end: EndSinceBoot?
-
-    init(_ record: RecordLine, _ line: Span<UInt8>) {
-        (revision, when, expires) = (record.revision, record.when, record.expires)
-        end = record.end(of: line)
-    }
-
-    /// How many milliseconds are left. If the machine was started anew, only the time of day can tell. Where that
-    /// was set back, at least the time up to the last record has passed.
-    func left(lastRecord: UInt64, _ deadlines: borrowing Deadlines) -> UInt64 {
-        if let left = end.flatMap({ deadlines.left(until: $0) }) { return left }
-        let now = max(deadlines.timeOfDay, lastRecord, when)
-        return expires > now ? expires - now : 0
-    }
+    let (when, expires): (UInt64, UInt64)
+    let end: EndSinceBoot?
 }

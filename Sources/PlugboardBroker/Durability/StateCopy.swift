@@ -8,23 +8,13 @@ import PlugboardWire
 
 /// A copy that is being made. Owned by `Durability`.
 struct StateCopy: ~Copyable {
-    private var snapshot: StateSnapshot
-    private let journal: JournalWriter
-    private let values: CarriedValues
-    /// All keys up to this one were copied; empty at the beginning.
-    private var last = ByteBuffer()
+    fileprivate var snapshot: StateSnapshot
+    fileprivate let journal: JournalWriter
+    fileprivate let values: CarriedValues
     /// The revision of the moment. A newer value isn't part of the snapshot: the one before it was copied early.
-    private let revision: UInt64
-
-    init(
-        _ snapshot: consuming StateSnapshot, of journal: JournalWriter, _ values: CarriedValues,
-        at revision: UInt64
-    ) {
-        self.snapshot = snapshot
-        self.journal = journal
-        self.values = values
-        self.revision = revision
-    }
+    fileprivate let revision: UInt64
+    /// All keys up to this one were copied; empty at the beginning.
+    fileprivate var last = ByteBuffer()
 
     /// A key's value is about to change.
     mutating func copyBefore(
@@ -82,7 +72,9 @@ extension Hub {
         guard let journal = durability.journal, journal.hasEndedSegment else { return false }
         let live = durability.records.liveBytes
         if let snapshot = journal.beginSnapshot(keys: keyspace.keyCount, live: live) {
-            durability.begin(StateCopy(snapshot, of: journal, CarriedValues(deadlines.clock), at: revision))
+            let values = CarriedValues(deadlines.clock)
+            durability.copy = StateCopy(
+                snapshot: snapshot, journal: journal, values: values, revision: revision)
             goOnWithSnapshot(effort: 0)
         }
         return true
@@ -108,7 +100,7 @@ extension Hub {
         let isUrgent = durability.journal?.needsSnapshotAtOnce == true
         let most = isUrgent ? .max : max(Self.keysAtOnceMin, Int(effort) / Cost.copied)
         var left = most
-        durability.goOnCopying(keyspace, deadlines, &left)
+        if durability.copy?.goOn(keyspace, deadlines, &left) == true { durability.copy.take()?.end() }
         insight.count(steps: (most - left) * Cost.copied)
     }
 
@@ -117,7 +109,7 @@ extension Hub {
     /// A value is about to change while the state is being copied.
     @inline(never)
     mutating func copyEarly(_ observable: ObservableHandle) {
-        durability.copyEarly(observable, keyspace, deadlines)
+        durability.copy?.copyBefore(of: observable, keyspace, deadlines)
         insight.count(steps: Cost.copied)
     }
 }

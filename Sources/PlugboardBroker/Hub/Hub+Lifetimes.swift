@@ -151,7 +151,7 @@ extension Hub {
         keyspace.endRestoring(snapshotRevision: snapshotRevision)
         forgetReleased()
         _ = beginSnapshot()
-        try durability.settleFirst()
+        try durability.journal?.settleFirst(&durability.records)
         while beginSnapshot() { try durability.keepRoom() }
         deleteEnded(goingOnAt: 0)
     }

@@ -86,7 +86,11 @@ public final class Broker: Sendable {
     private func serve() throws {
         let poller = try configuration.poller.make()
         let before = kept.get()
-        let folder = try before.folder ?? openFolder()
+        let folder =
+            try before.folder
+            ?? configuration.stateFolder.map { path in
+                try JournalFolder(path: path, inheritance: configuration.inheritance)
+            }
         // Open while this broker serves, and after that until the next program has it.
         kept.set(Kept(folder: folder))
         defer { if !hasMadeWay { kept.set(Kept()) } }
@@ -126,12 +130,6 @@ public final class Broker: Sendable {
                 hasMadeWay: true
             )
         )
-    }
-
-    private func openFolder() throws -> JournalFolder? {
-        try configuration.stateFolder.map {
-            try JournalFolder(path: $0, inheritance: configuration.inheritance)
-        }
     }
 
     /// The descriptors for the next program in this process, once `run` has ended for it. They still belong

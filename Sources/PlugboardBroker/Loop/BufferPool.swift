@@ -8,7 +8,6 @@ import PlugboardWire
 struct BufferPool: ~Copyable {
     static let pooledBytesMax = 16_777_216
     static let blockBytesMax = 1_048_576
-    private static let rowCount = row(holding: blockBytesMax) + 1
 
     private struct Spare: ~Copyable {
         var buffer: ByteBuffer
@@ -17,13 +16,9 @@ struct BufferPool: ~Copyable {
 
     private var spares = Slab<Spare>()
     /// The last buffer of each row. Buffers in row n have at least 2ⁿ bytes, but fewer than twice as many.
-    private var rows = List<Handle<Spare>>(reserving: Int32(rowCount))
+    private var rows = List<Handle<Spare>>(repeating: .none, count: row(holding: blockBytesMax) + 1)
     private var latestRow = 0
     private(set) var bytes = 0
-
-    init() {
-        for _ in 0..<Self.rowCount { rows.append(.none) }
-    }
 
     /// Gives an empty buffer memory, if any is spare. Prefers the size that was used last.
     mutating func lend(to buffer: inout ByteBuffer) {
@@ -52,9 +47,7 @@ struct BufferPool: ~Copyable {
     }
 
     mutating func releaseAll() {
-        for row in rows.indices {
-            while rows[row] != .none { _ = pop(row) }
-        }
+        while let row = rowWithSpare(from: 0) { _ = pop(row) }
     }
 
     private mutating func keep(_ buffer: consuming ByteBuffer) {

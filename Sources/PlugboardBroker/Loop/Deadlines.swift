@@ -52,11 +52,6 @@ struct Deadlines: ~Copyable {
         var place: Int32
     }
 
-    private struct Remote {
-        let start: UInt64
-        let milliseconds: UInt64
-    }
-
     let clock: TimeSource
     /// Names the machine's present start; empty if that isn't known.
     var boot = ""
@@ -64,7 +59,7 @@ struct Deadlines: ~Copyable {
     private var slots = Slab<Slot>()
     /// Deadlines beyond the last nanosecond that the clock can count. They never fall due, but say how far off
     /// they are. Nearly always there are none.
-    private var remote: [DeadlineTicket: Remote] = [:]
+    private var remote: [DeadlineTicket: (start: UInt64, milliseconds: UInt64)] = [:]
     private var lastOrder: UInt64 = 0
     private(set) var lastMoment: UInt64 = 0
 
@@ -106,7 +101,7 @@ struct Deadlines: ~Copyable {
         let (time, isTooLate) = start.addingReportingOverflow(nanoseconds)
         guard isTooLong || isTooLate else { return add(at: time, deadline) }
         let ticket = add(at: .max, deadline)
-        remote[ticket] = Remote(start: start, milliseconds: milliseconds)
+        remote[ticket] = (start, milliseconds)
         return ticket
     }
 

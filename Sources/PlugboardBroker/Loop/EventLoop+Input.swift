@@ -78,7 +78,7 @@ extension EventLoop {
 
     private mutating func receiveDirectly(_ connection: Connection, upTo bytes: Int) {
         var input = ByteBuffer()
-        swap(&input, &workSpace.input)
+        swap(&input, &self.input)
         var isAtEnd = false
         input.append(upTo: bytes) { room in read(connection, into: &room, &isAtEnd) }
         if isAtEnd { endInput(connection) }
@@ -88,7 +88,7 @@ extension EventLoop {
             keep(lines.span[executed...], for: connection)
         }
         input.removeAll()
-        swap(&input, &workSpace.input)
+        swap(&input, &self.input)
     }
 
     private mutating func receiveBehindHalfLine(_ connection: Connection) {
@@ -103,12 +103,11 @@ extension EventLoop {
 
     /// Executes the whole lines in the inbox, and keeps the rest there.
     mutating func executeInbox(_ connection: Connection) {
-        let searched = connection.searchedBytes
         // The inbox is taken out, because dismissing a client for a line frees its inbox at once.
         var inbox = ByteBuffer()
         swap(&inbox, &connection.inbox)
         var bytes = inbox.mutableBytes
-        let executed = executeLines(of: connection, in: &bytes, searchFrom: searched)
+        let executed = executeLines(of: connection, in: &bytes, searchFrom: Int(connection.searchedBytes))
         inbox.removeFirst(executed)
         swap(&inbox, &connection.inbox)
         keepHalfLine(connection)
@@ -173,20 +172,14 @@ extension EventLoop {
         if lines.hasLine { connection.overlongLines = 0 }
         hub.sessions[session].line = lines.number
         if !hub.sessions[session].isOpen { return bytes.count }
-        if start > 0, mustWait(session) { connection.isHeldBack = true }
+        // It has to read its replies before more of its lines are executed, or others come first.
+        if start > 0, !mayGoOn(session) { connection.isHeldBack = true }
         return start
     }
 
     @inline(__always)
     private func mayGoOn(_ session: SessionHandle) -> Bool {
         !hub.hasDoneEnough && hub.sessions[session].mayGoOn(unreadMax: Self.unreadRepliesMax)
-    }
-
-    /// Whether a client has to read its replies before more of its lines are executed, or others come first.
-    @inline(__always)
-    private func mustWait(_ session: SessionHandle) -> Bool {
-        hub.sessions[session].outbox.count > Self.unreadRepliesMax || hub.sessions[session].isHeld
-            || hub.sessions[session].isBusy || hub.hasDoneEnough
     }
 
     /// Executes a line, or lets it wait for those that follow, and counts it. Returns whether it only waits.
@@ -230,7 +223,7 @@ extension EventLoop {
             connection.inbox.removeAll()
             hub.delivery.buffers.takeBack(from: &connection.inbox)
         }
-        connection.searchedBytes = connection.inbox.count
+        connection.searchedBytes = UInt32(truncatingIfNeeded: connection.inbox.count)
         hub.countPartial(connection.inbox.count, of: connection.session)
     }
 

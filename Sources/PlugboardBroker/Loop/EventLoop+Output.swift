@@ -182,7 +182,7 @@ extension EventLoop {
                 hub.delivery.log.run(&next, of: hub.sessions[session].outbox), to: connection.descriptor
             )
         }
-        return Self.write(using: &workSpace.gathering, connection, hub, network)
+        return Self.write(using: &gathering, connection, hub, network)
     }
 
     /// Writes a session's own bytes and its share of the log in one system call.
@@ -242,9 +242,7 @@ extension EventLoop {
     private mutating func judge(_ connection: Connection) throws {
         let session = connection.session
         if hub.sessions[session].isParting, !hub.goOnParting(session) { queue.add(connection, .close) }
-        if connection.isHeldBack, !hub.sessions[session].isHeld, !hub.sessions[session].isBusy,
-            hub.sessions[session].outbox.count <= Self.unreadRepliesMax / 2
-        {
+        if connection.isHeldBack, hub.sessions[session].mayGoOn(unreadMax: Self.unreadRepliesMax / 2) {
             connection.isHeldBack = false
             queue.add(connection, .lines)
         }

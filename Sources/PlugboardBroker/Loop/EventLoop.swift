@@ -32,7 +32,10 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
     var connections = ConnectionTable()
     private var ready = List<Readiness>(reserving: 64)
     var queue = RunQueue()
-    var workSpace = LoopWorkSpace()
+    /// The buffer for reads, while a connection has no half line.
+    var input = ByteBuffer()
+    /// Room for a list of the pieces of one write.
+    var gathering = GatheringRoom()
     private var throttle = Throttle()
     var pace = TurnPace()
     private(set) var isStopping = false
@@ -97,7 +100,6 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
     /// slices. Nothing is told before it is written to the journal, and each connection is written to at the end. If
     /// there is too much to do, the next turn does the rest without waiting.
     mutating func turn(waiting milliseconds: Int32) throws {
-        pace.adapt()
         try wait(milliseconds)
         pace.begin(isFull: milliseconds == 0, time)
         let reads = try hearReady()
@@ -254,7 +256,7 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
     }
 
     private mutating func welcome(_ descriptor: consuming Descriptor) throws {
-        guard connections.count < Limits.clientsMax else { return turnAway(descriptor, .clients) }
+        guard hub.sessions.count < Limits.clientsMax else { return turnAway(descriptor, .clients) }
         let peer = network.peer(of: descriptor)
         // Only a policy may name groups.
         let groups = hub.access.followsPolicy ? network.groups(of: descriptor) : []
@@ -276,10 +278,9 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
 
     private var patience: Int32 {
         let goesOn = !queue.isEmpty || hub.insight.tracing.hasGaps || !hub.delivery.isDone
-        if goesOn || hub.requests.areWaiting || policies.isWaiting { return 0 }
-        if hub.durability.isGathering { return 0 }
+        if goesOn || hub.requests.areWaiting || policies.isWaiting || hub.durability.isGathering { return 0 }
         if hub.durability.isCopying { return hub.durability.isCopyHeldUp ? 1 : 0 }
-        let due = min(hub.deadlines.next ?? .max, journalTick ?? .max, heartbeat?.next ?? .max)
+        let due = min(hub.deadlines.next ?? .max, hub.durability.nextTick ?? .max, heartbeat?.next ?? .max)
         let until = min(due, listener.next, throttle.next, tidying.due ?? .max)
         if until == .max { return -1 }
         return Deadlines.milliseconds(from: time.nanoseconds(), until: until)
@@ -294,7 +295,7 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
         for connection in connections.all() where hub.sessions[connection.session].takesAnswers {
             dismiss(connection, wakeups.succession.isWanted ? .restarting : .stopping, keepingUnread: true)
         }
-        while connections.count > 0 {
+        while hub.sessions.count > 0 {
             let now = time.nanoseconds()
             guard now < deadline else { return }
             let isIdle = hub.delivery.isDone && queue.isEmpty
@@ -308,14 +309,6 @@ struct LoopWakeups {
     /// Whether another broker in this process takes over when this one has ended.
     let succession: Handoff
     var journal: Wakeup?
-}
-
-/// Memory that is used again and again. What is lent of it is taken out meanwhile.
-struct LoopWorkSpace: ~Copyable {
-    /// The buffer for reads, while a connection has no half line.
-    var input = ByteBuffer()
-    /// Room for a list of the pieces of one write.
-    var gathering = GatheringRoom()
 }
 
 // The loop's side of the policy. It asks the kernel who connects. A new policy begins between two turns, so
@@ -567,8 +560,6 @@ struct TurnPace {
     /// How many turns ago more than one client was heard in a turn.
     private var turnsSinceOthers = turnsOfOne
     private var start: UInt64?
-    /// How long the last turn took, if it was timed.
-    private var taken: UInt64?
 
     /// How much this turn does, in observers told.
     var effort: UInt64 { max(1, effortMax >> UInt64(shift)) }
@@ -580,18 +571,17 @@ struct TurnPace {
     /// Notes how many clients were heard in this turn or have more to say.
     mutating func countHeard(_ count: Int) { turnsSinceOthers = count > 1 ? 0 : turnsSinceOthers + 1 }
 
-    /// Call before a turn: it is to be as large as the last one suggests. A turn keeps its size to its end.
-    mutating func adapt() {
-        guard let taken else { return }
-        if taken > Self.nanosecondsMax { shift = min(shift + 1, Self.shiftMax) }
-        if taken < Self.nanosecondsMin { shift = max(shift - 1, 0) }
-    }
-
     /// Call when a turn begins to work. `isFull` means that there was more to do than fitted into the last one. A
     /// turn that isn't timed, such as that of a client alone, reads no clock.
     mutating func begin(isFull: Bool, _ time: TimeSource) {
         start = isFull && !isAlone ? time.nanoseconds() : nil
     }
 
-    mutating func end(_ time: TimeSource) { taken = start.map { time.nanoseconds() - $0 } }
+    /// Call when a turn has ended: the next one is to be as large as this one suggests.
+    mutating func end(_ time: TimeSource) {
+        guard let start else { return }
+        let taken = time.nanoseconds() - start
+        if taken > Self.nanosecondsMax { shift = min(shift + 1, Self.shiftMax) }
+        if taken < Self.nanosecondsMin { shift = max(shift - 1, 0) }
+    }
 }
