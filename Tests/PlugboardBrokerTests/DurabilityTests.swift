@@ -453,22 +453,20 @@ struct ThrottleTests {
 struct LastSyncTests {
     /// Its first sync stops the broker. In the turn after that, the sync fails.
     private final class FailingWorker: JournalWorker {
-        private let succession: Handoff
-        private let own: Wakeup
+        private let orders: Orders
         let journal: Wakeup
         private var isAsked = false
         private var looks = 0
 
-        init(_ succession: Handoff, _ own: Wakeup) throws {
-            (self.succession, self.own) = (succession, own)
+        init(_ orders: Orders) throws {
+            self.orders = orders
             journal = try Wakeup()
         }
 
         func add(_ work: JournalWork) {
             guard case .sync = work else { return }
             isAsked = true
-            succession.want(false)
-            own.signal()
+            orders.end(.stopping)
             journal.signal()
         }
 
@@ -487,11 +485,10 @@ struct LastSyncTests {
         let folder = try TemporaryFolder(named: "pb")
         let path = folder.path + "/bus.sock"
         let listener = try UnixSocket.listen(path: path)
-        let (own, succession, disk) = (try Wakeup(), Handoff(), SimulatedDisk())
-        let worker = try FailingWorker(succession, own)
+        let (orders, disk) = (try Orders(), SimulatedDisk())
+        let worker = try FailingWorker(orders)
         var loop = try EventLoop(
-            poller: PollPoller(), listener: listener.raw, wakeup: own, network: KernelSockets(),
-            succession: succession
+            poller: PollPoller(), listener: listener.raw, orders: orders, network: KernelSockets()
         )
         try loop.listen(to: worker.journal)
         try loop.open(disk, worker: worker, JournalOptions(sync: .never), boot: "boot")

@@ -11,7 +11,7 @@ struct RoomTests {
     /// Parts of a room that have doors of their own. They are used as they are, without a second door in front.
     private static let parts = [
         "authors", "batch", "buffers", "copy", "decoder", "emits", "group", "held", "history", "judge",
-        "lanes", "lifetimes", "log", "olds", "reach", "records", "replies", "tracing", "warnings",
+        "lanes", "lifetimes", "log", "olds", "rates", "reach", "records", "replies", "tracing", "warnings",
     ]
     private static func broker() throws -> [SourceFile] {
         try SourceTree.files(in: "Sources/PlugboardBroker")

@@ -120,10 +120,6 @@ extension Hub {
         recount(.owed, bytes, of: session)
     }
 
-    mutating func countPartial(_ bytes: Int, of session: SessionHandle) {
-        recount(.partial, bytes, of: session)
-    }
-
     /// Closes the client only if its bytes have grown: who reads is not the one who takes too much.
     mutating func recount(_ kind: WaitingBytes.Kind, _ bytes: Int, of session: SessionHandle) {
         let before = sessions[session].waiting[kind]

@@ -108,8 +108,8 @@ public struct Policy: Equatable, Sendable {
     func applicable(to user: UInt32, _ groups: [UInt32], name: String?, owner: UInt32) -> [Int] {
         rules.indices.filter { index in
             let rule = rules[index]
-            guard rule.concerns(user, groups, owner: owner) else { return false }
-            return rule.plugins.isEmpty || name.map { rule.plugins.contains($0) } ?? false
+            return rule.concerns(user, groups, owner: owner)
+                && (rule.plugins.isEmpty || name.map { rule.plugins.contains($0) } ?? false)
         }
     }
 }
@@ -146,20 +146,14 @@ extension PolicyProblem {
 extension Policy {
     /// Reads a file. Throws a `PolicyProblem` for the first mistake.
     public init(path: String) throws(PolicyProblem) {
-        try self.init(path: path, .system)
-    }
-
-    init(path: String, _ accounts: AccountNumbers) throws(PolicyProblem) {
-        try self.init(of: path, accounts) {
-            try InputFile.contents(path: path, limit: PolicyLimits.bytesMax)
-        }
+        try self.init(of: path) { try InputFile.contents(path: path, limit: PolicyLimits.bytesMax) }
     }
 
     /// The policy that the broker before in this process has left to this one; nil if it left none. Messages
     /// name it by `path`. Throws a `PolicyProblem`.
     public init?(leftIn inheritance: Inheritance?, path: String) throws(PolicyProblem) {
         guard let file = inheritance?.takeFile(.policy) else { return nil }
-        try self.init(of: path, .system) { try file.contents() }
+        try self.init(of: path) { try file.contents() }
     }
 
     /// The policy as a file for `policy check`, or for the next broker. Throws `SystemError`.
@@ -167,9 +161,7 @@ extension Policy {
         try DataFile.unnamed(containing: text)
     }
 
-    private init(
-        of path: String, _ accounts: AccountNumbers, _ read: () throws -> [UInt8]
-    ) throws(PolicyProblem) {
+    private init(of path: String, _ read: () throws -> [UInt8]) throws(PolicyProblem) {
         let text: [UInt8]
         do {
             text = try read()
@@ -177,7 +169,7 @@ extension Policy {
             throw PolicyProblem(place: path, message: "\(error)")
         }
         do throws(Refusal) {
-            self = try PolicyReader.policy(in: text, accounts)
+            self = try PolicyReader.policy(in: text, .system)
         } catch {
             throw PolicyProblem(error, in: text, of: path)
         }

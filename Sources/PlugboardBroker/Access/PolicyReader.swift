@@ -75,7 +75,7 @@ struct PolicyReader: ~Copyable, ~Escapable {
 
     // MARK: Quotas
 
-    private func list(_ member: Member, most: Int) throws(Refusal) -> [Int] {
+    private func list(_ member: (name: String, value: Int), most: Int) throws(Refusal) -> [Int] {
         let (name, node) = (member.name, member.value)
         guard json.kind(node, of: source) == .array else {
             throw fault("\"\(name)\" is an array of \(name)", node)
@@ -224,18 +224,15 @@ struct PolicyReader: ~Copyable, ~Escapable {
 
     // MARK: JSON
 
-    private struct Member {
-        let name: String
-        let value: Int
-    }
-
     /// The members of an object, except those whose names begin with `x-`, which may have any value.
-    private func members(of node: Int, _ what: String, known: [String]) throws(Refusal) -> [Member] {
+    private func members(
+        of node: Int, _ what: String, known: [String]
+    ) throws(Refusal) -> [(name: String, value: Int)] {
         guard json.kind(node, of: source) == .object else { throw fault("\(what) is an object", node) }
-        var members: [Member] = []
+        var members: [(name: String, value: Int)] = []
         var seen: Set<String> = []
         for name in json.children(node, of: source) {
-            let member = Member(name: text(name), value: name + 1)
+            let member = (name: text(name), value: name + 1)
             guard seen.insert(member.name).inserted else {
                 throw fault("\"\(member.name)\" stands twice", name)
             }

@@ -10,17 +10,14 @@ import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// The room of the journal.
 struct Durability: ~Copyable {
     private static let tickNanoseconds: UInt64 = 1_000_000_000
     private let inPlace = InPlace()
-    /// The records that wait to be written.
     var records = RecordBuffer()
     private(set) var journal: JournalWriter?
     /// A snapshot of the values in memory, while it is being made.
     var copy: StateCopy?
     private var tickTime: UInt64 = 0
-    /// Replies that wait for the disk.
     var replies = DurableReplies()
     /// Subscriptions that are sent older events, and need the next piece of the journal.
     private var toRead: [SubscriptionHandle] = []
@@ -32,7 +29,6 @@ struct Durability: ~Copyable {
 
     // MARK: Recording
 
-    /// Makes room for a record of so many bytes. Returns false if there is none.
     mutating func makeRoom(needed: Int, revision: UInt64) -> Bool {
         guard failure == nil, let journal else { return false }
         do {
@@ -102,7 +98,6 @@ struct Durability: ~Copyable {
         failure == nil && (records.isEmpty || journal?.hasWritten(upTo: records.commits) == true)
     }
 
-    /// Sets the records in use.
     mutating func begin(_ records: consuming RecordBuffer) {
         let live = self.records.liveBytes
         self.records = records

@@ -7,7 +7,6 @@ import PlugboardJournal
 import PlugboardMemory
 import PlugboardWire
 
-/// The waiting replies, in the order of their writes.
 struct DurableReplies: ~Copyable {
     /// One reply. Its `id` is in `texts`, after those of the reply before it, and then its sum if it is of an
     /// `add`.
@@ -95,8 +94,6 @@ struct DurableReplies: ~Copyable {
 }
 
 extension DurableReplies: Checked {
-    /// Checks that each reply has its `id`, that the order is right, and that each session counts its own
-    /// replies.
     func checkInvariants(_ sessions: borrowing SessionTable) throws(BrokenInvariant) {
         var size = 0
         var waitingFor: [SessionHandle: Int] = [:]

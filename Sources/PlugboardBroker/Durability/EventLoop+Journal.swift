@@ -69,7 +69,6 @@ extension EventLoop {
         }
     }
 
-    /// Writes the records before anybody is told of their writes.
     @inline(__always)
     mutating func keepRecords() throws {
         if hub.durability.isWritten { return }
@@ -98,24 +97,24 @@ extension EventLoop {
         if hub.durability.hasNews { try takeJournalNews() }
     }
 
-    /// Handles what the journal's other threads have finished.
     mutating func takeJournalNews() throws {
         for news in try hub.durability.takeNews() {
             switch news {
             case .read(let piece): hub.durability.add(piece)
             case .synced(let mark): hub.answerDurable(upTo: mark)
             case .gone(let mark, let isNew):
-                if isNew { warn(hub.durability.goneWarning) }
+                if isNew { warn(.storage, hub.durability.goneWarning) }
                 hub.answerDurable(upTo: mark, hub.durability.goneRefusal)
             case .found: endWarning(hub.durability.goneWarning, "the journal's file is in its folder again")
-            case .compactionFailed(let message): warn("no snapshot could be made: \(message)")
+            case .compactionFailed(let message): warn(.storage, "no snapshot could be made: \(message)")
             case .behind(let seconds, let bytes):
                 warn(
+                    .storage,
                     "\(Self.behind): its sync has taken \(seconds) s by now, and \(bytes) bytes wait; "
                         + "if the machine stops, they may be lost"
                 )
             case .caughtUp: endWarning(Self.behind, "the disk under the journal has caught up")
-            case .full(true): warn("\(Self.full): writes are refused")
+            case .full(true): warn(.storage, "\(Self.full): writes are refused")
             case .full(false): endWarning(Self.full, "there is room for the journal again")
             }
         }
@@ -129,9 +128,9 @@ extension EventLoop {
     private static var behind: String { "the disk under the journal is behind" }
     private static var full: String { "the disk under the journal is full" }
 
-    private mutating func warn(_ message: String) {
+    mutating func warn(_ kind: Warnings.Kind, _ message: String) {
         report(message)
-        hub.warn(.storage, message)
+        hub.warn(kind, message)
     }
 
     private mutating func endWarning(_ start: String, _ message: String) {
@@ -154,6 +153,6 @@ extension EventLoop {
     /// Writes can't be kept any more: reports the error, and goes on without a journal.
     mutating func loseJournal(_ error: JournalError) {
         hub.durability.loseJournal()
-        warn("\(error)")
+        warn(.storage, "\(error)")
     }
 }

@@ -67,7 +67,6 @@ extension Hub {
         return recovered
     }
 
-    /// Takes a record of an earlier broker into the bus.
     mutating func restore(_ record: RecordLine, _ line: Span<UInt8>, _ authors: inout RestoredAuthors) {
         keyspace.history.setTime(record.when)
         let key = record.key.bytes(of: line)

@@ -13,8 +13,7 @@ struct Insight: ~Copyable {
     let author: AuthorHandle
     var warnings = Warnings()
     var tracing: Tracing
-    private var counts = Counts()
-    private(set) var rates: Rates
+    var rates: Rates
     private let time: TimeSource
     /// How long turns take. The clock is read for them only while a client wants to know.
     private var turns = Times()
@@ -36,22 +35,22 @@ struct Insight: ~Copyable {
     // MARK: Counts
 
     @inline(__always)
-    mutating func count(events: Int) { counts.events &+= UInt64(events) }
+    mutating func count(events: Int) { rates.counts.events &+= UInt64(events) }
 
     @inline(__always)
     mutating func count(steps: Int) { self.steps &+= UInt64(steps) }
 
-    var receivedBytes: UInt64 { counts.received }
+    var receivedBytes: UInt64 { rates.counts.received }
 
     mutating func count(received: Int = 0, sent: Int = 0) {
-        counts.received &+= UInt64(received)
-        counts.sent &+= UInt64(sent)
+        rates.counts.received &+= UInt64(received)
+        rates.counts.sent &+= UInt64(sent)
     }
 
-    mutating func count(departed lines: UInt64) { counts.lines &+= lines }
+    mutating func count(departed lines: UInt64) { rates.counts.lines &+= lines }
 
     /// All work since the start, in observers told.
-    @inline(__always) var effort: UInt64 { counts.events &+ steps }
+    @inline(__always) var effort: UInt64 { rates.counts.events &+ steps }
 
     /// Call when something is ready. Begins a turn, unless one has begun.
     mutating func beginTurn() {
@@ -109,14 +108,6 @@ struct Insight: ~Copyable {
     mutating func endRound(isObserved: Bool, at now: UInt64) -> UInt64? {
         (round.next, round.isOn) = (0, isObserved)
         return isObserved ? max(now, round.start + Round.intervalNanoseconds) : nil
-    }
-
-    /// Adds totals and rates to the value of `$broker.stats`. `lines` are those of connected clients.
-    mutating func appendRates(_ now: UInt64, _ lines: UInt64, writes: UInt64, to value: inout ByteBuffer) {
-        var counts = counts
-        counts.lines += lines
-        counts.writes = writes
-        rates.append(counts, now, to: &value)
     }
 
     mutating func appendTurns(to value: inout ByteBuffer) {

@@ -65,6 +65,7 @@ struct Rates {
     private static let freshNanoseconds: UInt64 = 100_000_000
 
     private let start: UInt64
+    var counts = Counts()
     /// When the value was made last, and the counts at that time.
     private var sampledAt: UInt64 = 0
     private var sample = Counts()
@@ -77,8 +78,12 @@ struct Rates {
 
     func uptime(at now: UInt64) -> UInt64 { now - start }
 
-    /// Adds the totals, and the rates per second since the last value. Keeps the counts for the next one.
-    mutating func append(_ counts: Counts, _ now: UInt64, to value: inout ByteBuffer) {
+    /// Adds the totals, and the rates per second since the last value. Keeps the counts for the next one. `lines`
+    /// are those of connected clients.
+    mutating func append(_ now: UInt64, _ lines: UInt64, writes: UInt64, to value: inout ByteBuffer) {
+        var counts = counts
+        counts.lines += lines
+        counts.writes = writes
         let since = max(now - max(sampledAt, start), 1)
         value.append(#","rates":{"#)
         for (index, (count, before)) in zip(counts.all, sample.all).enumerated() {
@@ -334,7 +339,7 @@ extension Hub {
         value.append(member: "clients", UInt64(clients))
         value.append(member: "subscriptions", UInt64(subscriptions))
         value.append(member: "slow", UInt64(slow))
-        insight.appendRates(now, lines, writes: keyspace.history.writeCount, to: &value)
+        insight.rates.append(now, lines, writes: keyspace.history.writeCount, to: &value)
         value.append(#","calls":{"#)
         calls.takeCounts().appendMembers(to: &value)
         value.append(member: "waiting", UInt64(calls.count))

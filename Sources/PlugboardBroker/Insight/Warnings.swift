@@ -37,13 +37,6 @@ struct Warnings: ~Copyable {
     private var lastNumber: UInt64 = 0
     private var lastMilliseconds: UInt64 = 0
 
-    /// Whether a chain that has come back so often gets a warning: not if a loop was noted just before.
-    func isDue(_ returns: UInt8, at milliseconds: UInt64) -> Bool {
-        guard returns >= Self.returnsMin, returns % Self.returnsMin == 0 else { return false }
-        // The clock may have been set back.
-        return milliseconds < lastMilliseconds || milliseconds - lastMilliseconds >= Self.pauseMilliseconds
-    }
-
     /// Counts how often the chain of causes of the newest write has come back to it.
     mutating func countReturns(_ keyspace: inout Keyspace) {
         let number = keyspace.history.count - 1
@@ -53,7 +46,9 @@ struct Warnings: ~Copyable {
         let returns = before == .max ? .max - Self.returnsMin + 1 : before + 1
         keyspace.history[number].returns = returns
         let now = keyspace.history[number].milliseconds
-        guard isDue(returns, at: now) else { return }
+        guard returns % Self.returnsMin == 0 else { return }
+        // A loop was noted just before. The clock may have been set back.
+        if now >= lastMilliseconds, now - lastMilliseconds < Self.pauseMilliseconds { return }
         // The last step is the first one again.
         let steps = keyspace.history.loop(from: number, to: earlier).dropLast().map { step in
             let entry = keyspace.history[step]

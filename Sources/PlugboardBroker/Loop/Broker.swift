@@ -21,8 +21,7 @@ public final class Broker: Sendable {
     /// The settings it was made with.
     public let configuration: Configuration
     private let server: ServerSocket
-    private let wakeup: Wakeup
-    private let succession = Handoff()
+    private let orders: Orders
     /// What stays open from one broker to the next in this process.
     private let kept = Shared(Kept())
 
@@ -34,11 +33,8 @@ public final class Broker: Sendable {
         var files: [Handover.Role: DataFile] = [:]
     }
 
-    /// The newest policy, or the one that the next broker should follow.
+    /// The newest policy, or the one that the next broker should follow. Nil if none is followed.
     private let policy: Shared<Policy?>
-
-    /// Nil if no policy is followed.
-    private let policyInbox: Mailbox<Policy>?
 
     /// Takes the path and listens. Throws `BrokerError.alreadyRunning`, `SocketTaken`, `SocketPathError` or
     /// `SystemError`. A program that already listens there notices nothing.
@@ -56,9 +52,8 @@ public final class Broker: Sendable {
         else { throw BrokerError.alreadyRunning(path: path) }
         self.server = server
         self.configuration = configuration
-        wakeup = try Wakeup()
+        orders = try Orders()
         policy = Shared(configuration.policy)
-        policyInbox = try configuration.policy.map { _ in try Mailbox<Policy>() }
         let carried = inheritance.flatMap { $0.hasSocket(at: path) ? $0 : nil }
         let rights = CarriedRights(carried?.takeFile(.rights), configuration.policy)
         kept.set(Kept(state: Self.state(carried), rights: rights))
@@ -97,9 +92,8 @@ public final class Broker: Sendable {
         var loop = try EventLoop(
             poller: poller,
             listener: server.raw,
-            wakeup: wakeup,
+            orders: orders,
             network: KernelSockets(),
-            succession: succession,
             report: configuration.report
         )
         loop.hub.deadlines.boot = SystemBoot.identity()
@@ -107,7 +101,7 @@ public final class Broker: Sendable {
         if let state = before.state, folder == nil { try loop.hub.goOn(with: state) }
         if let supervisor = configuration.supervisor { loop.hub.supervision.supervisor = supervisor }
         let policy = policy.get()
-        if let policy, let policyInbox { try loop.follow(policy, inbox: policyInbox) }
+        if let policy { loop.hub.follow(policy) }
         if let rights = before.rights {
             rights.going(on: policy).give(to: &loop.hub.access, &loop.hub.supervision)
         }
@@ -120,7 +114,7 @@ public final class Broker: Sendable {
         }
         try configuration.serving()
         try loop.run()
-        guard succession.isWanted else { return }
+        guard orders.isToMakeWay else { return }
         let state = folder == nil ? try loop.hub.carry(loop.time) : nil
         kept.set(
             Kept(
@@ -152,7 +146,7 @@ public final class Broker: Sendable {
     public var variables: [String: String] { server.variables }
 
     /// Whether the last request to stop was `makeWay`.
-    public var isToMakeWay: Bool { succession.isWanted }
+    public var isToMakeWay: Bool { orders.isToMakeWay }
 
     deinit {
         server.remove()
@@ -160,68 +154,65 @@ public final class Broker: Sendable {
 
     /// Ends `run`: closes every connection, after up to a second for what waits to be sent, and removes the
     /// socket. Call it from any thread, and as often as you like.
-    public func stop() {
-        succession.want(false)
-        wakeup.signal()
-    }
+    public func stop() { orders.end(.stopping) }
 
     /// Ends `run` like `stop`, but for another broker in this process: connections go on waiting at the
     /// socket, and state that is only in memory is handed over. The next broker follows `policy`, or one
     /// given to `follow` later; without either, the policy of this broker.
     public func makeWay(for policy: Policy?) {
-        if let policy, policyInbox != nil { self.policy.set(policy) }
-        succession.want(true)
-        wakeup.signal()
+        if let policy, configuration.policy != nil { self.policy.set(policy) }
+        orders.end(.restarting)
     }
 
     /// Goes on, and tells at `$broker.warnings` why no other broker takes over. Call it from any thread.
-    public func stay(because reason: String) {
-        succession.refuse(reason)
-        wakeup.signal()
-    }
+    public func stay(because reason: String) { orders.refuse(reason) }
 
     /// Follows another policy from the next turn on. Does nothing if the broker was made without a policy.
     /// When the broker reports the change, no client is sent anything any more that it may no longer see.
     /// Call it from any thread. Throws `SystemError` if the socket can't be opened to other users, or closed;
     /// then nothing has changed.
     public func follow(_ policy: Policy) throws {
-        guard let policyInbox else { return }
+        guard configuration.policy != nil else { return }
         try server.setOpen(policy.admitsOthers)
         self.policy.set(policy)
-        policyInbox.put(policy)
+        orders.follow(policy)
     }
 }
 
-// Whether another broker in this process takes over once this one has ended, or why none can.
-
-/// The last call of `want` counts. From any thread.
-final class Handoff: Sendable {
-    private let wanted = Shared(false)
-    private let ending = Shared(false)
+/// What other threads ask of the loop. The last call of each kind counts.
+final class Orders: Sendable {
+    private let wakeup: Wakeup
+    private let reason = Shared<CloseReason?>(nil)
     private let refusal = Shared<String?>(nil)
+    private let policy = Shared<Policy?>(nil)
 
-    var isWanted: Bool { wanted.get() }
-    /// Whether the broker is to end, whoever comes next.
-    var isEnding: Bool { ending.get() }
+    init() throws { wakeup = try Wakeup() }
 
-    func want(_ isWanted: Bool) {
-        wanted.set(isWanted)
-        ending.set(true)
-    }
+    /// Why the broker is to end: it stops, or another one in this process takes over. Nil if it goes on.
+    var ending: CloseReason? { reason.get() }
+    var isToMakeWay: Bool { ending == .restarting }
+
+    func end(_ reason: CloseReason) { leave(reason, in: self.reason) }
 
     /// The broker goes on, although another was to take over.
-    func withdraw() {
-        wanted.set(false)
-        ending.set(false)
-    }
+    func withdraw() { reason.set(nil) }
 
     /// The broker goes on, because the next one can't take over.
-    func refuse(_ reason: String) {
-        refusal.set(reason)
+    func refuse(_ why: String) { leave(why, in: refusal) }
+
+    func follow(_ next: Policy) { leave(next, in: policy) }
+
+    private func leave<Order>(_ order: Order, in place: Shared<Order?>) {
+        place.set(order)
+        wakeup.signal()
     }
 
-    /// Why the next one couldn't take over last; nil if that was told.
+    /// The descriptor that the loop watches for reading.
+    var raw: Int32 { wakeup.raw }
+    func drain() { wakeup.drain() }
     func takeRefusal() -> String? { refusal.exchange(nil) }
+    var hasPolicy: Bool { policy.get() != nil }
+    func takePolicy() -> Policy? { policy.exchange(nil) }
 }
 
 // The settings of a broker.

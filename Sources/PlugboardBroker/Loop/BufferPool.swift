@@ -59,7 +59,6 @@ struct BufferPool: ~Copyable {
         rows[latestRow] = spares.insert(Spare(buffer: buffer, next: rows[latestRow]))
     }
 
-    /// The first row from `first` on that has a spare buffer.
     private func rowWithSpare(from first: Int) -> Int? {
         for row in first..<rows.count where rows[row] != .none { return row }
         return nil
@@ -79,7 +78,6 @@ struct BufferPool: ~Copyable {
 }
 
 extension BufferPool: Checked {
-    /// Each spare buffer is in one row, that of its size.
     func checkInvariants() throws(BrokenInvariant) {
         var (found, size) = (0, 0)
         for row in 0..<rows.count {

@@ -101,7 +101,6 @@ struct ConnectionTable: ~Copyable {
         return connection
     }
 
-    /// The connection of a client, if it still exists.
     @inline(__always)
     func find(_ session: SessionHandle) -> Connection? {
         guard session.slot < slots.count, let connection = slots[Int(session.slot)] else { return nil }
@@ -119,7 +118,6 @@ struct ConnectionTable: ~Copyable {
 }
 
 extension ConnectionTable: Checked {
-    /// Each connection has one session of the hub, and the other way round.
     func checkInvariants(_ sessions: borrowing SessionTable) throws(BrokenInvariant) {
         for connection in all() {
             let isKnown = sessions.contains(connection.session) && find(connection.session) === connection

@@ -81,7 +81,6 @@ struct Deadlines: ~Copyable {
 
     var count: Int { heap.count }
 
-    /// The time of the earliest deadline; nil if there is none.
     @inline(__always) var next: UInt64? { heap.first?.at }
 
     /// Adds a deadline. It falls due once, unless it is cancelled.
@@ -138,7 +137,6 @@ struct Deadlines: ~Copyable {
 
     mutating func begin(at now: UInt64) { lastMoment = max(lastMoment, now) }
 
-    /// Takes out the earliest deadline if its time has come.
     mutating func popDue(at now: UInt64) -> Deadline? {
         guard let first = heap.first, first.at <= now else { return nil }
         let deadline = slots[first.slot].deadline
@@ -210,14 +208,12 @@ struct Deadlines: ~Copyable {
 }
 
 extension Deadlines: Checked {
-    /// The deadline of a ticket; nil if it is over.
     func deadline(of ticket: DeadlineTicket) -> Deadline? {
         slots.contains(ticket) ? slots[ticket].deadline : nil
     }
 
     var all: [Deadline] { heap.all.map { slots[$0.slot].deadline } }
 
-    /// The earliest deadline is first, and slots and entries agree.
     func checkInvariants() throws(BrokenInvariant) {
         for place in 0..<heap.count {
             let entry = heap[place]

@@ -79,9 +79,8 @@ extension EventLoop {
     private mutating func receiveDirectly(_ connection: Connection, upTo bytes: Int) {
         var input = ByteBuffer()
         swap(&input, &self.input)
-        var isAtEnd = false
-        input.append(upTo: bytes) { room in read(connection, into: &room, &isAtEnd) }
-        if isAtEnd { endInput(connection) }
+        input.append(upTo: bytes) { room in read(connection, into: &room) }
+        if connection.inputEnded { endInput(connection) }
         if !input.isEmpty {
             var lines = input.mutableBytes
             let executed = executeLines(of: connection, in: &lines, searchFrom: 0)
@@ -93,11 +92,8 @@ extension EventLoop {
 
     private mutating func receiveBehindHalfLine(_ connection: Connection) {
         let before = connection.inbox.count
-        var isAtEnd = false
-        connection.inbox.append(upTo: Self.readBytes) { room in
-            read(connection, into: &room, &isAtEnd)
-        }
-        if isAtEnd { return endInput(connection) }
+        connection.inbox.append(upTo: Self.readBytes) { room in read(connection, into: &room) }
+        if connection.inputEnded { return endInput(connection) }
         if connection.inbox.count > before { executeInbox(connection) }
     }
 
@@ -114,10 +110,8 @@ extension EventLoop {
     }
 
     /// Returns how many bytes were read; 0 if there is nothing to do. Doesn't touch the inbox, which may be
-    /// `target`. `isAtEnd` says that no more bytes will come.
-    private mutating func read(
-        _ connection: Connection, into target: inout MutableSpan<UInt8>, _ isAtEnd: inout Bool
-    ) -> Int {
+    /// `target`.
+    private mutating func read(_ connection: Connection, into target: inout MutableSpan<UInt8>) -> Int {
         switch network.read(connection.descriptor, into: &target) {
         case .bytes(let count):
             hub.insight.count(received: count)
@@ -126,7 +120,7 @@ extension EventLoop {
             return count
         case .wouldBlock: return 0
         case .ended, .failed:
-            isAtEnd = true
+            connection.inputEnded = true
             return 0
         }
     }
@@ -224,7 +218,7 @@ extension EventLoop {
             hub.delivery.buffers.takeBack(from: &connection.inbox)
         }
         connection.searchedBytes = UInt32(truncatingIfNeeded: connection.inbox.count)
-        hub.countPartial(connection.inbox.count, of: connection.session)
+        hub.recount(.partial, connection.inbox.count, of: connection.session)
     }
 
     private mutating func refuseOverlong(_ line: UInt64, of connection: Connection) {
@@ -238,14 +232,6 @@ extension EventLoop {
         }
     }
 
-    private mutating func refuseUnended(_ connection: Connection) {
-        hub.sessions[connection.session].line &+= 1
-        var inbox = ByteBuffer()
-        swap(&inbox, &connection.inbox)
-        var line = inbox.mutableBytes
-        hub.refuseUnended(&line, from: connection.session)
-    }
-
     /// No more bytes will come. Half a line isn't executed, and its client is told, if it still reads.
     private mutating func endInput(_ connection: Connection) {
         connection.inputEnded = true
@@ -254,15 +240,14 @@ extension EventLoop {
             hub.endInput(of: connection.session)
         }
         if connection.isHeldBack { return }
-        if !connection.inbox.isEmpty, !connection.outputEnded { refuseUnended(connection) }
-        connection.inbox.releaseMemory()
-        hub.countPartial(0, of: connection.session)
-    }
-
-    /// The peer has hung up. Without this, the system would report it in each turn until the end is read.
-    mutating func endHungUp(_ connection: Connection) throws {
-        (connection.outputEnded, connection.isHungUp) = (true, true)
-        try watch(connection)
+        var rest = ByteBuffer()
+        swap(&rest, &connection.inbox)
+        if !rest.isEmpty, !connection.outputEnded {
+            hub.sessions[connection.session].line &+= 1
+            var line = rest.mutableBytes
+            hub.refuseUnended(&line, from: connection.session)
+        }
+        hub.recount(.partial, 0, of: connection.session)
     }
 }
 

@@ -39,7 +39,7 @@ extension EventLoop {
     }
 
     /// Before the rights of a client shrink, it is sent what it may still see, so everybody is served.
-    var mayServeMore: Bool { !hub.hasDoneEnough || isStopping || policies.isWaiting }
+    var mayServeMore: Bool { !hub.hasDoneEnough || isStopping || isPolicyWaiting }
 
     /// Ends a client that has left and, when it has got its last line, its connection.
     mutating func close(_ connection: Connection) {

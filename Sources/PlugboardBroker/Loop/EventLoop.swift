@@ -9,9 +9,8 @@ import PlugboardWire
 
 struct EventLoop<Network: Sockets>: ~Copyable, Checked {
     private static var listenerToken: UInt64 { UInt64.max }
-    private static var wakeupToken: UInt64 { UInt64.max - 1 }
+    private static var ordersToken: UInt64 { UInt64.max - 1 }
     private static var journalToken: UInt64 { UInt64.max - 2 }
-    private static var policyToken: UInt64 { UInt64.max - 3 }
     static var acceptsPerTurn: Int { 16 }
     static var readBytes: Int { 65_536 }
     /// Who sends less than this at once is heard before those that send more.
@@ -27,7 +26,8 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
     let network: Network
     let time: TimeSource
     var listener: Listener
-    private var wakeups: LoopWakeups
+    private let orders: Orders
+    private var journalWakeup: Wakeup?
     var hub: Hub
     var connections = ConnectionTable()
     private var ready = List<Readiness>(reserving: 64)
@@ -39,7 +39,8 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
     private var throttle = Throttle()
     var pace = TurnPace()
     private(set) var isStopping = false
-    private(set) var policies = PolicySource()
+    /// A new one is there. The events of this turn are sent first, so what is left then is really unread.
+    private(set) var isPolicyWaiting = false
     var tidying = Tidying()
     var heartbeat: Heartbeat?
     /// When a debug build checks its state.
@@ -49,10 +50,9 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
     init(
         poller: any Poller,
         listener: Int32,
-        wakeup: Wakeup,
+        orders: Orders,
         network: Network,
         time: TimeSource = .system,
-        succession: Handoff = Handoff(),
         report: @escaping @Sendable (String) -> Void = { _ in }
     ) throws {
         self.network = network
@@ -61,9 +61,9 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
         self.report = report
         self.poller = poller
         self.listener = Listener(raw: listener)
-        wakeups = LoopWakeups(own: wakeup, succession: succession)
+        self.orders = orders
         try poller.add(listener, token: Self.listenerToken, interest: .read)
-        try poller.add(wakeup.raw, token: Self.wakeupToken, interest: .read)
+        try poller.add(orders.raw, token: Self.ordersToken, interest: .read)
     }
 
     /// Works until it is told to stop, then closes all connections.
@@ -85,15 +85,8 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
     }
 
     mutating func listen(to wakeup: Wakeup) throws {
-        wakeups.journal = wakeup
+        journalWakeup = wakeup
         try poller.add(wakeup.raw, token: Self.journalToken, interest: .read)
-    }
-
-    /// Follows a policy, and later those that come into the inbox.
-    mutating func follow(_ policy: Policy, inbox: Mailbox<Policy>) throws {
-        hub.follow(policy)
-        policies.inbox = inbox
-        try poller.add(inbox.raw, token: Self.policyToken, interest: .read)
     }
 
     /// One whole turn. Who sends little is heard first and answered before more is done; then the patient have their
@@ -138,7 +131,8 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
     /// read. Those for whom there was no time are queued.
     private mutating func hearReady() throws -> Int {
         if !ready.isEmpty { hub.insight.beginTurn() }
-        if let policy = policies.take() { replacePolicy(policy) }
+        if isPolicyWaiting, let policy = orders.takePolicy() { replacePolicy(policy) }
+        isPolicyWaiting = false
         var reads = run(.prompt)
         let share = max(Self.shareMin, min(Self.readBytes, Self.sharedBytes / max(1, ready.count)))
         for place in ready.indices where try handle(ready[place], upTo: share) { reads += 1 }
@@ -176,24 +170,26 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
     private mutating func handle(_ ready: Readiness, upTo bytes: Int) throws -> Bool {
         switch ready.token {
         case Self.listenerToken: _ = try acceptWaiting()
-        case Self.wakeupToken:
-            wakeups.own.drain()
-            if let reason = wakeups.succession.takeRefusal() { hub.warn(.restart, reason) }
-            if wakeups.succession.isWanted, let obstacle = hub.durability.obstacle {
-                let message = "it goes on as it was: \(obstacle)"
-                wakeups.succession.withdraw()
-                report(message)
-                hub.warn(.restart, message)
+        case Self.ordersToken:
+            orders.drain()
+            if orders.hasPolicy { isPolicyWaiting = true }
+            if let reason = orders.takeRefusal() { hub.warn(.restart, reason) }
+            if orders.isToMakeWay, let obstacle = hub.durability.obstacle {
+                orders.withdraw()
+                warn(.restart, "it goes on as it was: \(obstacle)")
             }
-            // Two refusals may wake it once more than it finds one.
-            if wakeups.succession.isEnding { isStopping = true }
+            // It is woken without an order, too: two refusals may be one by then.
+            if orders.ending != nil { isStopping = true }
         case Self.journalToken:
-            wakeups.journal?.drain()
+            journalWakeup?.drain()
             try takeJournalNews()
-        case Self.policyToken: policies.isWaiting = true
         default:
             guard let connection = connections.find(SessionHandle(word: ready.token)) else { return false }
-            if ready.isGone { try endHungUp(connection) }
+            if ready.isGone {
+                (connection.outputEnded, connection.isHungUp) = (true, true)
+                // The system would report it in each turn until the end is read.
+                try watch(connection)
+            }
             if ready.canWrite { connection.isWaitingToWrite = false }
             let isRead =
                 ready.canRead && isPrompt(connection) && hub.delivery.log.hasRoom && !hub.hasDoneEnough
@@ -234,9 +230,7 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
             case .exhausted:
                 poller.remove(listener.raw)
                 if listener.rest(time) {
-                    let message = "new clients wait: the system gives no further descriptor (ulimit -n)"
-                    report(message)
-                    hub.warn(.descriptors, message)
+                    warn(.descriptors, "new clients wait: the system gives no further descriptor (ulimit -n)")
                 }
                 return false
             }
@@ -278,7 +272,7 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
 
     private var patience: Int32 {
         let goesOn = !queue.isEmpty || hub.insight.tracing.hasGaps || !hub.delivery.isDone
-        if goesOn || hub.requests.areWaiting || policies.isWaiting || hub.durability.isGathering { return 0 }
+        if goesOn || hub.requests.areWaiting || isPolicyWaiting || hub.durability.isGathering { return 0 }
         if hub.durability.isCopying { return hub.durability.isCopyHeldUp ? 1 : 0 }
         let due = min(hub.deadlines.next ?? .max, hub.durability.nextTick ?? .max, heartbeat?.next ?? .max)
         let until = min(due, listener.next, throttle.next, tidying.due ?? .max)
@@ -289,11 +283,11 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
     /// Tells everybody that the broker stops, and gives them a second to read it.
     private mutating func sayGoodbye() throws {
         if !listener.rests { poller.remove(listener.raw) }
-        poller.remove(wakeups.own.raw)
+        poller.remove(orders.raw)
         hub.keyspace.close()
         let deadline = time.nanoseconds() + Self.stoppingNanoseconds
         for connection in connections.all() where hub.sessions[connection.session].takesAnswers {
-            dismiss(connection, wakeups.succession.isWanted ? .restarting : .stopping, keepingUnread: true)
+            dismiss(connection, orders.ending ?? .stopping, keepingUnread: true)
         }
         while hub.sessions.count > 0 {
             let now = time.nanoseconds()
@@ -304,28 +298,8 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
     }
 }
 
-struct LoopWakeups {
-    let own: Wakeup
-    /// Whether another broker in this process takes over when this one has ended.
-    let succession: Handoff
-    var journal: Wakeup?
-}
-
 // The loop's side of the policy. It asks the kernel who connects. A new policy begins between two turns, so
 // that no event is told half by one policy and half by the other.
-
-/// Where new policies come from, if one is followed.
-struct PolicySource {
-    var inbox: Mailbox<Policy>?
-    /// A new one is there. The events of this turn are sent first, so what is left then is really unread.
-    var isWaiting = false
-
-    mutating func take() -> Policy? {
-        guard isWaiting else { return nil }
-        isWaiting = false
-        return inbox?.take()
-    }
-}
 
 extension EventLoop {
     /// Follows a new policy. When this is reported, nobody is sent anything any more that it hides.

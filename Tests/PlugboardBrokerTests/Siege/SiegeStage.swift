@@ -21,7 +21,7 @@ final class SiegeStage {
     static let visits = 64
 
     private let network: SiegeNetwork
-    private let succession = Handoff()
+    private let orders: Orders
     let time = SimulatedTime()
     var loop: EventLoop<SiegeNetwork>
     private var links: [Link] = []
@@ -31,16 +31,15 @@ final class SiegeStage {
 
     /// Without slices all that somebody asks for is done in one turn.
     init(hasSlices: Bool, _ common: Quota = .common(), sharesCopies: Bool = true) throws {
-        let wakeup = try Wakeup()
+        orders = try Orders()
         network = SiegeNetwork(time: time)
-        network.stopDescriptor = wakeup.raw
+        network.stopDescriptor = orders.raw
         loop = try EventLoop(
             poller: network,
             listener: SiegeNetwork.listener,
-            wakeup: wakeup,
+            orders: orders,
             network: network,
-            time: TimeSource(time),
-            succession: succession
+            time: TimeSource(time)
         )
         loop.hub.access = Access(common: common)
         if !sharesCopies { loop.hub.delivery.log = FanoutBuffer(keptBytesMax: 0) }
@@ -167,7 +166,7 @@ final class SiegeStage {
 
     /// Asks the broker to make way for the next one. Returns whether it is about to.
     func makeWay() throws -> Bool {
-        succession.want(true)
+        orders.end(.restarting)
         network.isWoken = true
         for _ in 0..<4 { try turn() }
         return loop.isStopping
@@ -175,7 +174,7 @@ final class SiegeStage {
 
     /// Stops the broker. Meanwhile a client begins to read.
     func stop(reading link: Link) throws {
-        succession.want(false)
+        orders.end(.stopping)
         network.isWoken = true
         var turns = 0
         network.atTurn = { _ in

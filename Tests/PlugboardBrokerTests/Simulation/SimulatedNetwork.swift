@@ -29,7 +29,7 @@ class SimulatedNetwork: Sockets, Poller {
     private var lastDescriptor = firstDescriptor
     /// The world, which acts while the broker waits.
     weak var world: SimulatedWorld?
-    /// The descriptor on which the broker is told to stop.
+    /// The descriptor on which the broker is told to stop, or of a new policy.
     var stopDescriptor: Int32 = -1
 
     init(chance: Chance?, time: SimulatedTime) {
@@ -202,8 +202,7 @@ class SimulatedNetwork: Sockets, Poller {
     func isReady(own fd: Int32) -> Bool? {
         switch fd {
         case Self.listener: !waiting.isEmpty
-        case stopDescriptor: world?.isStopping
-        case world?.policyDescriptor: world?.hasPolicy
+        case stopDescriptor: world.map { $0.isStopping || $0.hasPolicy }
         case world?.journalDescriptor: world?.hasJournalNews
         default: nil
         }

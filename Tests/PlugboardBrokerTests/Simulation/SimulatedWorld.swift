@@ -30,14 +30,13 @@ final class SimulatedWorld {
     /// How often the broker was started.
     private(set) var life = 0
     private(set) var isServing = true
-    private let succession = Handoff()
+    private var orders: Orders?
     private(set) var complaints: [String] = []
     private var phase = Phase.busy
     private var steps = 0
     private var turns = 0
     private var killsAt: [Int] = []
     private var reloadsAt: [Int] = []
-    private var policyInbox: Mailbox<Policy>?
     /// How often the broker has said that it follows another policy, since that was looked at.
     private let reloads = Shared(0)
     /// The policy that was left for the broker, and the one that the broker says it follows.
@@ -93,15 +92,15 @@ final class SimulatedWorld {
     /// One life of the broker. Returns false if it was killed and another life follows.
     private func liveOnce() throws -> Bool {
         life += 1
-        let wakeup = try Wakeup()
-        network.stopDescriptor = wakeup.raw
+        let orders = try Orders()
+        self.orders = orders
+        network.stopDescriptor = orders.raw
         var loop = try EventLoop(
             poller: network,
             listener: SimulatedNetwork.listener,
-            wakeup: wakeup,
+            orders: orders,
             network: network,
             time: TimeSource(time),
-            succession: succession,
             report: { [reloads] report in
                 if report.hasPrefix("the policy was loaded anew") { reloads.set(reloads.get() + 1) }
             }
@@ -119,11 +118,9 @@ final class SimulatedWorld {
             )
         }
         if let policy = policies.isEmpty ? nil : policies.policy(policyPosted) {
-            let inbox = try Mailbox<Policy>()
-            policyInbox = inbox
             policyInForce = policyPosted
             reloads.set(0)
-            try loop.follow(policy, inbox: inbox)
+            loop.hub.follow(policy)
         }
         do {
             try loop.run()
@@ -169,7 +166,7 @@ final class SimulatedWorld {
         guard let policy = policies.policy(policyPosted + 1) else { return complain("no policy") }
         policyPosted += 1
         clients.forEach { $0.noteReload() }
-        policyInbox?.put(policy)
+        orders?.follow(policy)
     }
 
     /// Notes whether the broker has said that it follows the policy that was left for it.
@@ -180,8 +177,6 @@ final class SimulatedWorld {
     }
 
     var policies: PolicySequence { scenario.features.policies }
-    var policyDescriptor: Int32 { policyInbox?.raw ?? -1 }
-
     /// Whether a policy waits for the broker.
     var hasPolicy: Bool {
         lookAtReports()
@@ -233,7 +228,7 @@ final class SimulatedWorld {
             clients.flatMap(\.unanswered).forEach(complain)
             isServing = false
             phase = .stopping
-            succession.want(false)
+            orders?.end(.stopping)
         case .stopping: throw NoEnd()
         }
     }
