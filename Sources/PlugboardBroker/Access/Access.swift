@@ -20,7 +20,7 @@ struct Access: ~Copyable {
     /// The accounts of users who have connected under a policy, or whose values were kept.
     private var accounts: [UInt32: Account] = [:]
     /// Whether keys are counted: only users have a limit of them.
-    private(set) var countsKeys = false
+    var countsKeys: Bool { !accounts.isEmpty }
     /// The account of all clients without a policy. With one, clients whose users have no limit of what waits
     /// for them share it for that.
     let common: Account
@@ -137,7 +137,6 @@ struct Access: ~Copyable {
         if let account = accounts[user] { return account }
         let account = Account(user: user, limits: policy?.quota(of: user, owner: owner) ?? .others)
         accounts[user] = account
-        countsKeys = true
         return account
     }
 

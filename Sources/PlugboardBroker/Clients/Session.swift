@@ -149,13 +149,7 @@ struct Session: ~Copyable, Checked {
     }
 
     /// Marks it as behind if too much is unread. Then its events are owed. Call it when its outbox has grown.
-    @inline(__always)
     mutating func checkUnread() {
-        if outbox.count > Limits.highWaterBytes { markBehindIfUnread() }
-    }
-
-    @inline(never)
-    private mutating func markBehindIfUnread() {
         let hasLeftOver = outbox.keptCount > Limits.highWaterBytes
         if hasLeftOver || outbox.count > Limits.outboxBytesMax - Limits.lineBytesMax { isBehind = true }
     }

@@ -17,10 +17,7 @@ struct RestoredAuthors: ~Copyable {
 
     /// The author with this name and origin, given as JSON, and with this account if its user is counted.
     mutating func author(
-        _ name: Span<UInt8>,
-        from origin: Span<UInt8>,
-        _ account: Account? = nil,
-        _ keyspace: inout Keyspace
+        _ name: Span<UInt8>, from origin: Span<UInt8>, _ account: Account?, _ keyspace: inout Keyspace
     ) -> AuthorHandle {
         if let last, origin.isEmpty, keyspace.authors[last].name.isEqual(to: name),
             keyspace.authors[last].origin.isEmpty, keyspace.authors[last].presence.account === account

@@ -84,9 +84,8 @@ struct Insight: ~Copyable {
 
     /// A client asks for one of the keys. Begins rounds, and returns true, if none are going on.
     mutating func beginRounds() -> Bool {
-        if round.isOn { return false }
-        (round.isOn, round.next) = (true, 0)
-        return true
+        defer { round.isOn = true }
+        return !round.isOn
     }
 
     mutating func beginWrites() { hasOwnRevision = false }

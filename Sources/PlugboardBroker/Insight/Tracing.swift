@@ -141,8 +141,6 @@ struct Tracing: ~Copyable {
         var isWanted = false
         for tracer in found where !tracer.isResting {
             isWanted = true
-            // One tracer is enough, unless each has to count the write.
-            if !isFull, limited.isEmpty { break }
             if isFull { drop(revision, for: tracer) }
             guard !isFull, tracer.limit != nil else { continue }
             tracer.limit?.take(records.count, at: source.nanoseconds())

@@ -46,9 +46,6 @@ final class Connection {
         self.session = session
     }
 
-    /// It has begun a line, and nothing stands in the way of the rest.
-    var hasHalfLine: Bool { !inbox.isEmpty && !isHeldBack && !todo.contains(.lines) }
-
     /// The peer has hung up, but bytes from before are still to be read, and only other connections stand in
     /// the way. What it is held back for, it waits for in vain.
     var isReadOn: Bool {

@@ -64,7 +64,7 @@ extension EventLoop {
         hub.forget(session)
         poller.remove(connection.descriptor.raw)
         connections.remove(connection)
-        tidying.addFreed(time)
+        tidying.begin(after: Tidying.nanoseconds, time)
     }
 
     /// Ends the connections of plugins' processes that have ended. Their lines that have come still count.

@@ -145,7 +145,6 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
             || hub.durability.isCopying
     }
 
-    /// Answers the clients that were heard, after writing their records.
     private mutating func answerHeard() throws {
         if hub.delivery.heard.isEmpty { return }
         if !hub.durability.isWritten { try writeRecords() }
@@ -161,9 +160,7 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
 
     /// Does what has fallen due. Without deadlines, it doesn't read the clock.
     private mutating func expireDue() {
-        guard let next = hub.deadlines.next else { return }
-        let now = time.nanoseconds()
-        if next <= now { hub.expire(now: now) }
+        if hub.deadlines.areLate { hub.expire(now: time.nanoseconds()) }
     }
 
     /// Returns whether something was read or accepted. Reads at most so many bytes.
@@ -217,8 +214,8 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
     /// Whether it comes before those that may take long. It does unless it has something to read already, has
     /// hung up, or sent last half a line, lines that took long, or very many bytes.
     private func isPrompt(_ connection: Connection) -> Bool {
-        connection.todo.isDisjoint(with: [.read, .lines]) && !connection.isHungUp && !connection.hasHalfLine
-            && !connection.isHeavy && !connection.isBulky
+        connection.todo.isDisjoint(with: [.read, .lines]) && !connection.isHungUp && !connection.isHeavy
+            && !connection.isBulky && (connection.inbox.isEmpty || connection.isHeldBack)
     }
 
     /// Returns whether more may wait.
@@ -385,7 +382,7 @@ extension EventLoop {
 // already while very many keys go.
 
 struct Tidying {
-    private static let nanoseconds: UInt64 = 500_000_000
+    static let nanoseconds: UInt64 = 500_000_000
     /// The memory of very many keys goes a part at a time: who allocates waits for that.
     private static let nanosecondsOfKeys: UInt64 = 50_000_000
     /// How many places of the tables are looked at in such a turn, and how long the bus has for itself until
@@ -401,9 +398,6 @@ struct Tidying {
     /// The most keys since it was.
     private var keysMost = 0
 
-    /// Something has ended that may have had much memory.
-    mutating func addFreed(_ time: TimeSource) { begin(after: Self.nanoseconds, time) }
-
     mutating func update(keys count: Int, _ time: TimeSource) {
         if count > keysMost { keysMost = count }
         guard count + Self.fewerKeys < keysMost else { return }
@@ -411,7 +405,8 @@ struct Tidying {
         begin(after: Self.nanosecondsOfKeys, time)
     }
 
-    private mutating func begin(after nanoseconds: UInt64, _ time: TimeSource) {
+    /// Something has ended that may have had much memory.
+    mutating func begin(after nanoseconds: UInt64, _ time: TimeSource) {
         if isOn { due = min(due ?? .max, time.nanoseconds() &+ nanoseconds) }
     }
 
@@ -469,7 +464,6 @@ extension EventLoop {
         #endif
     }
 
-    /// Checks the whole state. Throws the first thing that doesn't hold.
     func checkInvariants() throws(BrokenInvariant) {
         try hub.checkInvariants()
         try connections.checkInvariants(hub.sessions)
