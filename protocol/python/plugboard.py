@@ -574,11 +574,17 @@ def merge(value: Any, patch: Any) -> Any:
 
 def _copied(value: Any) -> Any:
     """A copy of what JSON may be. Changes of one don't touch the other."""
-    if isinstance(value, dict):
-        return {name: _copied(part) for name, part in value.items()}
-    if isinstance(value, list):
-        return [_copied(part) for part in value]
-    return value
+    if type(value) not in _CONTAINERS:
+        return value
+    # Each container is copied as a whole, so nothing is done for most parts, such as numbers and texts.
+    copied = value.copy()
+    for place, part in value.items() if type(value) is dict else enumerate(value):
+        if type(part) in _CONTAINERS:
+            copied[place] = _copied(part)
+    return copied
+
+
+_CONTAINERS = {dict, list}
 
 
 # Keys and patterns
