@@ -165,6 +165,50 @@ final class UpLifeTests: ShopSuite {
         #expect(!shop.folder.exists("s"))
     }
 
+    @Test("what a plugin has started may end in order within two seconds, though the plugin itself has ended")
+    func orderlyChildren() throws {
+        // Its shell ends at once.
+        let child = { (work: String) in "sh -c '\(work)' & echo $$ $! >> pids; wait" }
+        let ready = "echo x >> ready; while :; do sleep 0.1; done"
+        try shop.add("tidy", child(#"trap "sleep 0.3; echo x >> tidied; exit 0" TERM; "# + ready))
+        try shop.add("rock", child(#"trap "" TERM; "# + ready))
+        let up = try shop.up()
+        for name in ["tidy", "rock"] {
+            try eventually("\(name) is ready") { shop.text(name, "ready") == "x\n" }
+        }
+        var start = MonotonicClock.nanoseconds()
+        let seconds = { Double(MonotonicClock.nanoseconds() - start) / 1e9 }
+        #expect(try plugboard("plugins", "restart", "tidy", in: shop.folder).end == .exited(0))
+        #expect(shop.text("tidy", "tidied") == "x\n")
+        #expect(seconds() < 1.9, "nobody is waited for in vain")
+        try eventually("it is ready again") { shop.text("tidy", "ready") == "x\nx\n" }
+        start = MonotonicClock.nanoseconds()
+        up.signal(SIGTERM)
+        #expect(try up.finished().end == .exited(0))
+        #expect(seconds() >= 1.9)
+        #expect(shop.text("tidy", "tidied") == "x\nx\n")
+        #expect(up.messages.contains("rock   | didn't stop; killed"))
+        let pids = ["tidy", "rock"].flatMap { shop.text($0, "pids").split { $0 == " " || $0 == "\n" } }
+        #expect(pids.count == 6)
+        try shop.expectGone(pids.compactMap { Int32($0) })
+    }
+
+    @Test("a second signal ends the waiting, also for what a plugin has started")
+    func impatientWithChildren() throws {
+        let child = #"sh -c 'trap "" TERM; echo ready; while :; do sleep 0.1; done'"#
+        try shop.add("gone", "\(child) & echo $! > pids; wait")
+        let up = try shop.up()
+        let pids = try shop.pids("gone", count: 1)
+        try eventually("it is ready") { up.output.contains("ready") }
+        up.signal(SIGTERM)
+        Pause.sleep(seconds: 0.6)
+        let start = MonotonicClock.nanoseconds()
+        up.signal(SIGTERM)
+        #expect(try up.finished().end == .exited(0))
+        #expect(MonotonicClock.nanoseconds() - start < 1_200_000_000)
+        try shop.expectGone(pids)
+    }
+
     @Test("a second signal ends the waiting")
     func impatient() throws {
         try shop.add("rock", "trap 'echo heard' TERM; echo $$ > pids; while :; do sleep 0.1; done")

@@ -180,6 +180,18 @@ struct UpReloadTests {
         #expect(try up.finished().end == .exited(0))
     }
 
+    @Test("reload: a plugin whose folder was removed is gone when what it started has ended, too")
+    func lastChild() throws {
+        let child = #"trap "sleep 0.3; echo x > ended; exit 0" TERM; echo ready; while :; do sleep 0.1; done"#
+        try shop.add("old", "sh -c '\(child)' & wait")
+        let up = try shop.up()
+        try eventually("it is ready") { up.output.contains("old    | ready\n") }
+        SystemCalls.remove("\(shop.folder.path)/plugins/old/plugin.json")
+        #expect(try reload().lines == ["removed  old"])
+        try eventually("it is gone") { try states() == ["one running"] }
+        #expect(shop.text("old", "ended") == "x\n")
+    }
+
     @Test("reload: a folder that comes back while its plugin stops is started again")
     func back() throws {
         try shop.add("rock", "trap '' TERM; echo $$ >> pids; while :; do sleep 0.05; done")

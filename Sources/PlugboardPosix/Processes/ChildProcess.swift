@@ -99,6 +99,11 @@ public struct ChildProcess: ~Copyable {
         isReaped = true
     }
 
+    /// Whether it has ended, and others of its group still run. Nothing is done about them.
+    public var leavesOthers: Bool {
+        !isReaped && SpawnCalls.end(of: pid) != nil && handle.isGroupAlive
+    }
+
     /// How it ended, or nil while it runs. The first answer also kills the rest of its group, while
     /// no other group can have the number yet, and reaps the child.
     public mutating func end() -> ChildEnd? {

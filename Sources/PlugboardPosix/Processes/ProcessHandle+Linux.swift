@@ -39,6 +39,19 @@
             }
             kill(-pid, number)
         }
+
+        /// Whether anybody of the child's group still runs. The child itself has ended and isn't reaped, so no
+        /// other group has its number; and the system counts it, so all processes are looked at.
+        var isGroupAlive: Bool {
+            let processes = ((try? Folder.names(in: "/proc")) ?? []).filter { Int32($0) != nil }
+            return processes.contains { process in
+                let line = try? InputFile.contents(path: "/proc/\(process)/stat", limit: 4_096)
+                // The state, the parent and the group stand behind the program's name, which is in parentheses.
+                guard let line, let end = line.lastIndex(of: 0x29) else { return false }
+                let fields = String(decoding: line[(end + 1)...], as: UTF8.self).split(separator: " ")
+                return fields.count > 2 && fields[2] == "\(pid)" && !["Z", "X"].contains(fields[0])
+            }
+        }
     }
 
     /// The two calls, if this C library has them (glibc from 2.36 on).

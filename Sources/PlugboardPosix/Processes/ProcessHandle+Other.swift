@@ -17,5 +17,8 @@
         func signalGroup(_ number: Int32) {
             kill(-pid, number)
         }
+
+        /// Whether anybody of the child's group still runs. Here the system doesn't count those that have ended.
+        var isGroupAlive: Bool { kill(-pid, 0) == 0 }
     }
 #endif

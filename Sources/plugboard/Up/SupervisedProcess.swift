@@ -67,6 +67,8 @@ final class SupervisedProcess {
     private var child: ChildProcess?
     private var lines = OutputLines()
     private var starts = 0
+    /// When to see whether everything that it started has ended, too; nil if there is nothing to see.
+    private var lookNanoseconds: UInt64?
     /// Whether its process is held.
     private(set) var isHeld = false
 
@@ -124,7 +126,7 @@ final class SupervisedProcess {
     var dueNanoseconds: UInt64? {
         switch state {
         case .waiting(let moment): moment
-        case .stopping(let moment): moment
+        case .stopping(let moment): [moment, lookNanoseconds].compactMap(\.self).min()
         case .running, .ended, .broken, .stopped, .idle: nil
         }
     }
@@ -184,6 +186,11 @@ final class SupervisedProcess {
         return false
     }
 
+    /// Whether its time to end is over.
+    func isOverdue(_ now: UInt64) -> Bool {
+        if case .stopping(let moment?) = state { moment <= now } else { false }
+    }
+
     /// Kills it at once. Returns false if it was killed before or has no process.
     func kill() -> Bool {
         guard isAlive, state != .stopping(killAtNanoseconds: nil) else { return false }
@@ -193,6 +200,7 @@ final class SupervisedProcess {
     }
 
     private static let readBytes = 16_384
+    private static let lookSeconds = 0.05
 
     /// Takes its output: finished lines, and whether more may come later.
     func read() -> (lines: [String], isOpen: Bool) {
@@ -206,8 +214,14 @@ final class SupervisedProcess {
         }
     }
 
-    /// Checks whether it has ended, and returns what follows from that.
+    /// Checks whether it has ended, and returns what follows from that. If it was asked to end, everything that it
+    /// started has the same time. What it leaves running otherwise is killed.
     func checkEnd() -> News? {
+        lookNanoseconds = nil
+        if case .stopping(.some) = state, child?.leavesOthers == true {
+            lookNanoseconds = clock.nanoseconds(afterSeconds: Self.lookSeconds)
+            return nil
+        }
         guard let end = child?.end() ?? nil else { return nil }
         self.end = end
         if case .stopping = state {

@@ -307,9 +307,7 @@ final class Supervisor {
     private func takeSignals() throws {
         while let number = signals.next() {
             if number == SIGCHLD {
-                for process in children { try checkEnd(process) }
-                Orphans.reap { pid in children.contains { $0.pid == pid } }
-                dismissLeaving()
+                try checkEnds()
             } else if number == SIGUSR2 || number == SIGHUP && !terminal.isGone {
                 passOn(number)
             } else {
@@ -325,6 +323,13 @@ final class Supervisor {
     private func passOn(_ number: Int32) {
         guard isReady, broker.isRunning, let pid = broker.pid else { return }
         try? Signals.send(number, to: pid)
+    }
+
+    /// Looks which children have ended, and drops those that are done with.
+    private func checkEnds() throws {
+        for process in children { try checkEnd(process) }
+        Orphans.reap { pid in children.contains { $0.pid == pid } }
+        dismissLeaving()
     }
 
     private func checkEnd(_ process: SupervisedProcess) throws {
@@ -365,19 +370,15 @@ final class Supervisor {
         view.tell("\(reason): the bus is gone; stopping", of: broker.name)
     }
 
-    /// Starts children whose delay is over, and kills children whose time to end is over.
+    /// Starts children whose delay is over, kills those whose time to end is over, and sees what else has ended.
     private func doDue() throws {
         let now = clock.nanoseconds()
         connectDeskAgain(now)
         askWhetherAlive(now)
-        for process in children {
-            guard let moment = process.dueNanoseconds, moment <= now else { continue }
-            if process.isAlive {
-                kill(process, "didn't stop; killed")
-            } else if !isStopping {
-                try start(process)
-            }
-        }
+        let due = children.filter { process in process.dueNanoseconds.map { $0 <= now } ?? false }
+        for process in due where process.isOverdue(now) { kill(process, "didn't stop; killed") }
+        for process in due where !process.isAlive && !isStopping { try start(process) }
+        if due.contains(where: \.isAlive) { try checkEnds() }
     }
 
     private func unwatch(_ process: SupervisedProcess) {
