@@ -257,16 +257,22 @@ struct HandlerOrderTests {
         withExtendedLifetime((early, late)) {}
     }
 
-    @Test("the end of a program waits for calls that had come")
-    func finishing() async throws {
+    @Test("the end of a program waits for calls that had come", arguments: [false, true])
+    func finishing(isConcurrent: Bool) async throws {
         let broker = try await TestBroker()
         let (server, bus) = (try await broker.connect(), try await broker.connect())
         let begun = Flag()
-        let serving = try await server.serve("s") { (number: Int) async throws -> Int in
+        let handler = { @Sendable (number: Int) async throws -> Int in
             begun.raise()
             try await Task.sleep(for: .milliseconds(30))
             return number
         }
+        let serving =
+            if isConcurrent {
+                try await server.serve(concurrently: "s", handler)
+            } else {
+                try await server.serve("s", handler)
+            }
         async let one: Int = bus.call("s", 1, timeout: HangGuard.duration)
         try await eventually("it runs") { begun.isRaised }
         #expect(await server.finish())
@@ -274,8 +280,41 @@ struct HandlerOrderTests {
         serving.dispose()
     }
 
+    @Test("the end of a program waits for calls that were on their way")
+    func finishingLate() async throws {
+        let answers = Log<String>()
+        let fake = try FakeBroker { peer in
+            try peer.send(FakeBroker.greeting())
+            try peer.send(#"{"ok":"serve","id":\#(try peer.expect("serve")),"key":"s"}"#)
+            let id = try peer.expect("unserve")
+            let barrier = try peer.expect("sync")
+            try peer.send(#"{"event":"call","call":"c","key":"s","revision":0,"value":5,"by":"x"}"#)
+            try peer.send(#"{"ok":"unserve","id":\#(id),"key":"s"}"#)
+            try peer.send(#"{"ok":"sync","id":\#(barrier),"revision":0}"#)
+            try answers.add(peer.line() ?? "nothing")
+            try peer.send(#"{"ok":"sync","id":\#(try peer.expect("sync")),"revision":0}"#)
+            try peer.drain()
+        }
+        let bus = try await fake.connect()
+        let serving = try await bus.serve("s") { (number: Int) in number + 1 }
+        await bus.finish(within: HangGuard.duration)
+        #expect(answers.all.first?.contains(#""value":6"#) == true)
+        withExtendedLifetime(serving) {}
+    }
+
     @Test("a handler that ends its own bus isn't waited for")
     func finishingWithin() async throws {
+        let broker = try await TestBroker()
+        let (bus, writer) = (try await broker.connect(), try await broker.connect())
+        let called = try await bus.serve(concurrently: "end") { (_: Call) in
+            await bus.finish(within: HangGuard.duration)
+        }
+        await #expect(throws: BusError.self) { let _: Bool = try await writer.call("end", 1) }
+        withExtendedLifetime(called) {}
+    }
+
+    @Test("an event's handler that ends its own bus isn't waited for")
+    func finishingWithinEvent() async throws {
         let broker = try await TestBroker()
         let (bus, writer) = (try await broker.connect(), try await broker.connect())
         let ended = Flag()

@@ -128,7 +128,7 @@ extension Bus {
 
     /// Whether a handler of this bus makes the call, and the call would get its turn only after that handler.
     private func waitsForItself(_ key: String) async throws -> Bool {
-        guard let turn = HandlerTurn.current, turn.isRunning(on: link.queue),
+        guard let turn = HandlerTurn.current, turn.isInOrder, turn.isRunning(on: link.queue),
             let server = link.server(of: key), !server.isConcurrent
         else { return false }
         if server.pattern == key { return true }

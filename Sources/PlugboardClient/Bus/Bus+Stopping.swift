@@ -40,10 +40,10 @@ extension Bus {
         }
     }
 
-    /// Stops, waits until the handlers of `serve` and `subscribe(inOrder:)` have handled what had come and
-    /// the broker has handled all writes, says goodbye, and closes. After a goodbye
-    /// the broker doesn't write the will (``setWill(_:timeout:)``). Returns whether the broker has
-    /// handled the writes. Without a connection it doesn't wait.
+    /// Stops, waits until the handlers of `serve`, also concurrent ones, and `subscribe(inOrder:)` have handled what
+    /// had come and the broker has handled all writes, says goodbye, and closes. After a goodbye the broker doesn't
+    /// write the will (``setWill(_:timeout:)``). Returns whether the broker has handled the writes. Without a connection
+    /// it doesn't wait.
     @discardableResult
     public func finish(within limit: Duration = .seconds(1)) async -> Bool {
         await finish(within: limit, saysGoodbye: true)
@@ -53,7 +53,7 @@ extension Bus {
     func finish(within limit: Duration = .seconds(1), saysGoodbye: Bool) async -> Bool {
         let held = state.isConnected ? await sent(within: limit) : nil
         stop()
-        if state.isConnected { await link.queue.settle(within: limit) }
+        await link.finishCalls(within: limit)
         var isFlushed = false
         if state.isConnected {
             do {
@@ -108,6 +108,16 @@ extension Bus {
 }
 
 extension Link {
+    /// Gives the handlers time for what has come, also for calls that the broker sent before it knew that none is
+    /// wanted any more.
+    func finishCalls(within limit: Duration) async {
+        let (isJoined, isServing) = state.withLock { ($0.isJoined, !$0.servers.isEmpty) }
+        guard isJoined else { return }
+        // If it fails, there is nothing to wait for, or no time.
+        if isServing { _ = try? await request(ObjectWriter(op: "sync"), timeout: limit) }
+        await queue.settle(within: limit)
+    }
+
     /// How long to wait for a broker that sends nothing before a stop, in nanoseconds.
     private static let stopTimeout: UInt64 = 700_000_000
 

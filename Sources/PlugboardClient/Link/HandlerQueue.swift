@@ -1,6 +1,6 @@
 // The calls and events that handlers get one at a time, in the order of their arrival. The link owns it, and
 // its lock protects it. The bus's thread adds to it. A task takes from it, and ends when nothing waits. What
-// waits has a limit for each owner.
+// waits has a limit for each owner. Handlers that take no turns run beside it, and are only counted.
 
 import Synchronization
 
@@ -38,6 +38,19 @@ final class HandlerQueue: Sendable {
         return isAdded
     }
 
+    /// Runs a handler beside all others.
+    func runBeside(_ handler: @escaping @Sendable () async -> Void) {
+        state.withLock { $0.besideCount += 1 }
+        Task {
+            await perform(handler, isInOrder: false)
+            let waiters = state.withLock { state in
+                state.besideCount -= 1
+                return state.takeWaiters()
+            }
+            for waiter in waiters { waiter.resume() }
+        }
+    }
+
     /// Whether the job that comes next is an event of this revision.
     func beginsWith(_ revision: Int, of owner: Owner) -> Bool {
         state.withLock { state in
@@ -61,20 +74,20 @@ final class HandlerQueue: Sendable {
     }
 
     private func run() async {
-        while let job = nextJob() {
-            let turn = HandlerTurn(self)
-            await HandlerTurn.$current.withValue(turn) { await job.run() }
-            turn.end()
-        }
+        while let job = nextJob() { await perform(job.run, isInOrder: true) }
+    }
+
+    private func perform(_ handler: @Sendable () async -> Void, isInOrder: Bool) async {
+        let turn = HandlerTurn(self, isInOrder: isInOrder)
+        await HandlerTurn.$current.withValue(turn) { await handler() }
+        turn.end()
     }
 
     private func nextJob() -> Job? {
         let (job, waiters) = state.withLock { state in
             let job = state.take()
-            if job != nil { return (job, [CheckedContinuation<Void, Never>]()) }
-            state.isRunning = false
-            defer { state.waiters = [:] }
-            return (nil, Array(state.waiters.values))
+            state.isRunning = job != nil
+            return (job, state.takeWaiters())
         }
         for waiter in waiters { waiter.resume() }
         return job
@@ -85,7 +98,7 @@ final class HandlerQueue: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
                 let isOver = state.withLock { state in
-                    if !state.isRunning || Task.isCancelled { return true }
+                    if state.isIdle || Task.isCancelled { return true }
                     state.waiters[id] = waiter
                     return false
                 }
@@ -105,7 +118,18 @@ private struct Waiting {
     private var bytes: [HandlerQueue.Owner: Int] = [:]
     private var nextWaiterID = 0
     var isRunning = false
+    /// How many handlers run beside those that take turns.
+    var besideCount = 0
     var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+
+    var isIdle: Bool { !isRunning && besideCount == 0 }
+
+    /// Those who wait for the end of everything, if it has come.
+    mutating func takeWaiters() -> [CheckedContinuation<Void, Never>] {
+        guard isIdle else { return [] }
+        defer { waiters = [:] }
+        return Array(waiters.values)
+    }
 
     var next: HandlerQueue.Job? { nearJobs.last ?? laterJobs.first }
 
@@ -136,15 +160,18 @@ private struct Waiting {
     }
 }
 
-/// One run of a handler in a queue. The handler finds it, and so do the tasks that it begins.
+/// One run of a handler in a queue, or beside it. The handler finds it, and so do the tasks that it begins.
 final class HandlerTurn: Sendable {
     @TaskLocal static var current: HandlerTurn?
 
+    /// Whether others wait for it.
+    let isInOrder: Bool
     private let queue: HandlerQueue
     private let isOver = Atomic(false)
 
-    init(_ queue: HandlerQueue) {
+    init(_ queue: HandlerQueue, isInOrder: Bool) {
         self.queue = queue
+        self.isInOrder = isInOrder
     }
 
     /// Whether the queue still waits for this handler.

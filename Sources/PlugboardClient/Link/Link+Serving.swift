@@ -148,7 +148,7 @@ extension Link {
             self?.answer(call, result)
         }
         if server.isConcurrent {
-            Task { await handle() }
+            queue.runBeside(handle)
         } else {
             wait(call, thenRun: handle)
         }
