@@ -131,6 +131,63 @@ struct CallTests {
         serving.dispose()
     }
 
+    @Test("an answer that is nested too deep is an error at once")
+    func deepAnswer() async throws {
+        let broker = try await TestBroker()
+        let bus = try await broker.connect()
+        let serving = try await bus.serve("s") { (depth: Int) in
+            (0..<depth).reduce(JSON.null) { value, _ in .array([value]) }
+        }
+        #expect(await code { try await bus.call("s", 64, timeout: HangGuard.duration) } == nil)
+        #expect(await code { try await bus.call("s", 65, timeout: HangGuard.duration) } == .failed)
+        serving.dispose()
+    }
+
+    @Test("an answer that the broker refuses is a fault, and once an error in its place")
+    func refusedAnswer() async throws {
+        let answers = Log<String>()
+        let fake = try FakeBroker { peer in
+            try peer.send(FakeBroker.greeting())
+            try peer.send(#"{"ok":"serve","id":\#(try peer.expect("serve")),"key":"s"}"#)
+            try peer.send(#"{"event":"call","call":"c","key":"s","revision":0,"value":5,"by":"x"}"#)
+            try peer.send(#"{"error":"limit","id":\#(try peer.expect("return")),"message":"too long"}"#)
+            let line = try peer.line() ?? "nothing"
+            answers.add(line)
+            let id = line.split(separator: #""id":"#).last.flatMap { Int($0.dropLast()) } ?? -1
+            try peer.send(#"{"error":"limit","id":\#(id),"message":"too long"}"#)
+            try answers.add(peer.line() ?? "nothing")
+        }
+        let bus = try await fake.connect()
+        let faults = Log<Fault>()
+        let observation = bus.onFault { faults.add($0) }
+        let serving = try await bus.serve("s") { (number: Int) in number }
+        try await eventually("both are told") { faults.count == 2 }
+        bus.close()
+        try await eventually("the broker has heard it") { answers.count == 2 }
+        let told = #""call":"c","error":{"code":"limit","message":"the answer can't be sent: "#
+        #expect(answers.all[0].contains(told))
+        #expect(answers.all[1] == "nothing")
+        #expect(faults.all.map(\.key) == ["s", "s"])
+        withExtendedLifetime((serving, observation)) {}
+    }
+
+    @Test("of a server's error, as much of the message is sent as fits into a line")
+    func longMessage() async throws {
+        let broker = try await TestBroker()
+        let bus = try await broker.connect()
+        let serving = try await bus.serve("s") { (call: Call) throws -> Int in
+            throw CallError("much", String(repeating: "\u{1}", count: 2_000_000))
+        }
+        let error = await #expect(throws: BusError.self) {
+            let _: Int = try await bus.call("s", 1, timeout: HangGuard.duration)
+        }
+        guard case .refused("much", let message, _, _)? = error else {
+            throw NeverHappened(description: "\(String(describing: error))")
+        }
+        #expect(message.unicodeScalars.count == ClientLimits.messageCharactersMax)
+        serving.dispose()
+    }
+
     @Test("a caller that waits too long is told so, and one whose server goes is told at once")
     func unanswered() async throws {
         let broker = try await TestBroker()

@@ -67,7 +67,8 @@ extension Bus {
     ///   - timeout: how long to wait for the broker's answer; by default as the bus's options say.
     ///   - handler: called for each call. Its result may be any Encodable. If it throws a `CallError`, the
     ///     caller gets that. Any other error becomes one with the code `failed`, and a request that can't be
-    ///     decoded one with `bad_request`. What the handler writes names the caller's ``Cause``. If it calls a
+    ///     decoded one with `bad_request`. An answer that can't be sent is a fault, and the caller gets `limit` if it
+    ///     is too long, and otherwise `failed`. What the handler writes names the caller's ``Cause``. If it calls a
     ///     key that waits for it, that throws `BusError.waitsForItself`.
     /// - Throws: `.refused` with `conflict` if the key or the pattern is served already, or with
     ///   `badPattern`, `forbidden` or `limit`. Also throws what every request throws.

@@ -58,7 +58,7 @@ public struct CallError: Error, Equatable, Sendable {
     /// For programs: up to 64 of `a` to `z`, `0` to `9` and `_`, beginning with a letter. Any other code
     /// is sent as `failed`.
     public let code: BusError.Code
-    /// For people.
+    /// For people. Only the first 4,096 characters are sent.
     public let message: String
 
     public init(_ code: BusError.Code, _ message: String) {
@@ -83,7 +83,7 @@ public struct CallError: Error, Equatable, Sendable {
             && bytes.allSatisfy { isLetter($0) || 0x30...0x39 ~= $0 || $0 == 0x5F }
         return .object([
             "code": .string(isCode ? code.rawValue : BusError.Code.failed.rawValue),
-            "message": .string(message),
+            "message": .string(String(message.unicodeScalars.prefix(ClientLimits.messageCharactersMax))),
         ])
     }
 }

@@ -13,6 +13,8 @@ public enum ClientLimits {
     public static let lineBytesMax = 16_777_216
     /// Changes of one remote observable that wait for its first value.
     public static let heldChangesMax = 1_024
+    /// The message of an error that a server answers with, in Unicode scalars.
+    static let messageCharactersMax = 4_096
     /// Groups of `Subscription.forEachGroup` that are handled before they are acknowledged. Observers of
     /// later phases wait for that, but not longer than a second.
     static let unacknowledgedGroupsMax = 16

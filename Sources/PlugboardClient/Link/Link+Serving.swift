@@ -21,7 +21,8 @@ final class CallServer: Sendable {
         self.pattern = pattern
         self.isConcurrent = isConcurrent
         self.role = role
-        answer = { call in try JSON(encoding: try await handler(call)) }
+        // JSON that was put together may be nested too deep. The broker would refuse it before it reads the `id`.
+        answer = { call in try JSON(bytes: JSON(encoding: try await handler(call)).bytes) }
     }
 
     var request: ObjectWriter {
@@ -172,12 +173,13 @@ extension Link {
     /// The server here that would get a call of a key.
     func server(of key: String) -> CallServer? { state.withLock { $0.server(of: key) } }
 
-    /// Sends an answer, unless the call's connection has ended. If the answer is too long for a value,
-    /// sends an error, so that the caller needn't wait for the time-out.
+    /// Sends an answer, unless the call's connection has ended. If it can't be sent, or the broker refuses it, the
+    /// caller is told so at once.
     private func answer(_ call: Call, _ result: Result<JSON, CallError>) {
         let value = (try? result.get())?.bytes
         if let value, value.count > Limits.valueBytesMax {
-            return answer(call, .failure(CallError(.limit, "the answer is longer than a value may be")))
+            let message = "the value has \(value.count) bytes, a value has at most \(Limits.valueBytesMax)"
+            return refused(.refused(code: .limit, message: message, hint: nil, revision: nil), call)
         }
         let request = ObjectWriter(op: "return").adding("call", string: call.id).adding("value", json: value)
             .adding("error", json: result.error?.json.bytes)
@@ -185,9 +187,17 @@ extension Link {
             guard case .joined = state.phase, state.greeting == call.greeting else { return }
             appendInternal(request, &state) { [weak self] result in
                 guard case .failure(let error as BusError) = result, error.code != nil else { return }
-                self?.faults.tell(Fault(error: error, key: call.key))
+                self?.refused(error, call, isAnswered: value == nil)
             }
         }
+    }
+
+    /// Answers with an error in place of an answer that can't be sent, unless that was an error.
+    private func refused(_ error: BusError, _ call: Call, isAnswered: Bool = false) {
+        faults.tell(Fault(error: error, key: call.key))
+        if isAnswered { return }
+        let code: BusError.Code = error.code == .limit ? .limit : .failed
+        answer(call, .failure(CallError(code, "the answer can't be sent: \(error)")))
     }
 }
 
