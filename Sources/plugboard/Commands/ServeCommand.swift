@@ -43,8 +43,10 @@ extension Command {
             With --spare, several of these may serve the same key: the first does, and the next one takes over \
             when it ends, in the order in which they came. who shows who waits.
 
-            When the broker goes, the command waits for it and serves again. Ctrl-C answers the calls that \
-            have begun, and ends. A second one, at least half a second later, kills their commands.
+            When the broker goes, the command waits for it and serves again. Ctrl-C takes no more \
+            calls. Those that wait are begun for one more second, and then get the error "stopping": nothing was \
+            done. When those that have begun are answered, the command ends. A second Ctrl-C, at least half a \
+            second later, kills their commands.
             """,
         examples: ["serve time.now -- date +%s", "serve 'text.*' --raw --jobs 4 -- ./answer.sh --short"],
         run: run

@@ -19,6 +19,8 @@ struct CommandServer {
     /// More calls than these get the error `busy`.
     private static let waitingMax = 256
     private static let messageCharactersMax = 1_000
+    /// How long calls that have come are still begun when it is asked to stop.
+    private static let lastSeconds = 1.0
 
     private let key: String
     private let program: CommandProgram
@@ -30,6 +32,11 @@ struct CommandServer {
     private var signals: RunSignals
     private var runs: CommandRuns<Call>
     private var waiting: ArraySlice<Call> = []
+    /// Until when calls are begun, and until when the broker may take to send the last ones; nil until it is asked to
+    /// stop.
+    private var end: (begins: TimeLimit, calls: TimeLimit)?
+    /// Calls may still come.
+    private var isServing = true
 
     /// Counts how often the broker has come back.
     private final class Eras {
@@ -83,16 +90,26 @@ struct CommandServer {
     }
 
     private mutating func serve() throws {
-        while !signals.isStopping || !runs.isEmpty {
+        while isServing || !runs.isEmpty || !waiting.isEmpty {
+            if end != nil, observation.isApart { return try runs.finish(&signals) }
             do {
-                if let line = try observation.nextLine(milliseconds: runs.milliseconds()) { try take(line) }
+                let line = try observation.nextLine(milliseconds: runs.milliseconds(atMost: callMilliseconds))
+                if let line { try take(line) }
             } catch is Interrupted {
                 try interrupted()
             }
             for (call, result) in runs.collect() { try answer(call, result) }
+            if end?.begins.isOver == true { try refuseWaiting() }
+            if end?.calls.isOver == true { isServing = false }
             try begin()
         }
         try settle()
+    }
+
+    /// How long calls may still wait or come, in milliseconds; -1 if for ever, or if there are none.
+    private var callMilliseconds: Int32 {
+        guard let end, isServing || !waiting.isEmpty else { return -1 }
+        return (waiting.isEmpty ? end.calls : end.begins).milliseconds ?? 0
     }
 
     /// Waits until the broker has all answers.
@@ -109,22 +126,26 @@ struct CommandServer {
 
     /// Takes the signals. Throws `Interrupted` if running commands aren't waited for.
     private mutating func interrupted() throws {
-        let wasStopping = signals.isStopping
         if signals.take() { throw Interrupted() }
-        guard signals.isStopping, !wasStopping else { return }
+        guard signals.isStopping, end == nil else { return }
+        end = (TimeLimit(seconds: Self.lastSeconds), TimeLimit(seconds: BrokerConnection.timeoutSeconds))
         try observation.send(ObjectWriter(op: "unserve").adding("key", string: key))
+    }
+
+    private mutating func refuseWaiting() throws {
         for call in waiting { try fail(call, "stopping", "the server ends, and has not begun this call") }
         waiting = []
     }
 
     private mutating func take(_ line: BrokerLine) throws {
         if let refusal = line.refusal { return console.say(refusal.message) }
+        // No call follows this.
+        if line.kind == .ok("unserve") { return isServing = false }
         if line.kind == .event("serving") { return try tellServing(isTold: true) }
         guard line.kind == .event("call"), let name = line["call"]?.string else { return }
         let limit = line["timeout"]?.integer.map { TimeLimit(seconds: Double($0) / 1_000) }
         let call = Call(line: line, name: name, limit: limit, era: eras.count)
         if waiting.count >= Self.waitingMax { waiting.removeAll { $0.limit?.isOver == true } }
-        if signals.isStopping { return try fail(call, "stopping", "the server ends") }
         guard waiting.count < Self.waitingMax else {
             return try fail(call, "busy", "\(Self.waitingMax) calls are waiting already")
         }
