@@ -206,6 +206,21 @@ final class ReconnectTests: FolderSuite {
         broker.signal(SIGTERM)
     }
 
+    @Test("a script goes on after a line that is refused and a key that doesn't come, and ends with status 1")
+    func refusedLines() throws {
+        let broker = try startBroker(in: folder, "--memory")
+        for (line, told) in [
+            ("publish a b c", "bad_json"), ("await no.key 0.01", "no.key has no value after 0.01 seconds"),
+        ] {
+            try folder.write("demo.txt", "\(line)\npublish b 2\n")
+            let finished = try run("play", "demo.txt")
+            #expect(finished.end == .exited(1), "\(line)")
+            #expect(finished.messages.contains(told), "\(finished.messages)")
+            #expect(finished.lines.last == "> publish b 2")
+        }
+        broker.signal(SIGTERM)
+    }
+
     @Test("a broker that remembers nothing: first a gap, then the present values, then the deleted keys")
     func gap() throws {
         var broker = try startBroker(in: folder, "--memory")

@@ -20,13 +20,18 @@ extension Command {
             )
         ],
         options: [.showDashboard] + CommandOption.writing.filter { $0.name != CommandOption.json.name },
-        details: "up --demo shows a session with it. Each line of the script is printed when it is sent.",
+        details: """
+            up --demo shows a session with it. Each line of the script is printed when it is sent. await KEY waits \
+            until the key has a value, for ten seconds at most, or as many as are named after the key. If the broker \
+            refuses a line, or such a key has no value in time, that is reported and the session goes on. At its end \
+            the status is 1.
+            """,
         examples: ["play demo.txt"],
         run: { invocation, console in
             let script = try DemoScript(path: invocation.arguments[0])
             let player = Player(connection: try BrokerConnection.open(invocation), console: console)
             if invocation.has(.showDashboard) { try player.showDashboard() }
-            try player.play(script)
+            guard try player.play(script) else { throw CommandError.told }
         }
     )
 }
@@ -112,26 +117,30 @@ private struct Player {
         }
     }
 
-    func play(_ script: DemoScript) throws {
+    /// Returns whether the broker accepted all lines, and all awaited keys came.
+    func play(_ script: DemoScript) throws -> Bool {
+        var isGood = true
         for step in script.steps {
             switch step {
             case .narrate(let text): try console.output.line("# " + text)
             case .pause(let seconds): Pause.sleep(seconds: seconds)
-            case .await(let key, let seconds): try bridging { try wait(for: key, seconds: seconds) }
+            case .await(let key, let seconds):
+                isGood = try bridging { try wait(for: key, seconds: seconds) } && isGood
             case .send(let line):
                 try console.output.line("> " + line)
-                try bridging { try send(line) }
+                isGood = try bridging { try send(line) } && isGood
             }
         }
+        return isGood
     }
 
     /// Repeats something on another connection if the broker was replaced meanwhile.
-    private func bridging(_ body: () throws -> Void) throws {
+    private func bridging(_ body: () throws -> Bool) throws -> Bool {
         do {
-            try body()
+            return try body()
         } catch is CommandError where connection.isLost {
             try comeBack(before: TimeLimit(seconds: Self.patienceSeconds))
-            try body()
+            return try body()
         }
     }
 
@@ -152,31 +161,34 @@ private struct Player {
         }
     }
 
-    private func send(_ line: String) throws {
+    /// Returns whether the broker accepted it.
+    private func send(_ line: String) throws -> Bool {
         try connection.send(Array("\(line)\n".utf8))
         try connection.send(ObjectWriter(op: "sync").adding("id", string: "played").line)
+        var isAccepted = true
         while true {
             let reply = try connection.nextLine()
-            if reply.kind == .ok("sync") { return }
-            if let refusal = reply.refusal { console.say(refusal.message) }
+            if reply.kind == .ok("sync") { return isAccepted }
+            guard let refusal = reply.refusal else { continue }
+            console.say(refusal.message)
+            isAccepted = false
         }
     }
 
-    /// If the key doesn't come, reports that and goes on, so that the demo doesn't hang.
-    private func wait(for key: String, seconds: Double) throws {
+    /// If the key doesn't come, reports that and returns false, so that the demo doesn't hang.
+    private func wait(for key: String, seconds: Double) throws -> Bool {
         _ = try connection.accepted(
             ObjectWriter(op: "subscribe").adding("key", string: key).adding("sub", string: "await")
         )
         let deadline = TimeLimit(seconds: seconds)
-        while true {
-            guard let left = deadline.milliseconds else {
-                console.say("\(key) has no value after \(Amount.seconds(seconds)); going on")
-                break
-            }
-            guard let line = try connection.nextLine(milliseconds: left) else { continue }
-            if line.kind == .event("update"), line["sub"]?.string == "await" { break }
+        var isThere = false
+        while !isThere, let left = deadline.milliseconds {
+            let line = try connection.nextLine(milliseconds: left)
+            isThere = line?.kind == .event("update") && line?["sub"]?.string == "await"
         }
+        if !isThere { console.say("\(key) has no value after \(Amount.seconds(seconds)); going on") }
         _ = try connection.accepted(ObjectWriter(op: "unsubscribe").adding("sub", string: "await"))
+        return isThere
     }
 }
 
