@@ -24,6 +24,8 @@ public struct JournalRepair: ~Copyable {
     private let files: JournalFiles
     private let boot: String
     private var result = Repaired()
+    /// Whether there is a journal, after `run` has found nothing damaged.
+    public private(set) var isThere = true
 
     /// `boot` names the machine's present start. Throws `SystemError`.
     public init(_ store: any FileStore, boot: String = "") throws {
@@ -62,6 +64,7 @@ public struct JournalRepair: ~Copyable {
         do {
             let found = try Journal.check(store, boot: boot) { _, _ in keys += 1 }
             result.keys = keys
+            isThere = found.epoch != nil
             return found
         } catch JournalError.damaged, JournalError.missing, is SystemError {
             return nil

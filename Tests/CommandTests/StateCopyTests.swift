@@ -157,7 +157,7 @@ final class StateCopyTests: FolderSuite {
         #expect(try run("journal", "check", "--socket", folder.socket).lines.count == 1)
         #expect(try run("journal", "new-epochs").end == .exited(64))
         try folder.write("other/file", "")
-        for task in ["check", "new-epoch", "show"] {
+        for task in ["check", "new-epoch", "repair", "show"] {
             let other = try run("journal", task, "--state", folder("other"))
             #expect(other.end == .exited(1) && other.output.isEmpty, "\(other)")
             #expect(other.messages == "plugboard journal: there is no journal in \(folder("other"))\n")

@@ -20,7 +20,7 @@ extension Command {
             and by whom, and what ends it by itself, and when. --json prints the lines as they are stored. If something is damaged, repair makes \
             a journal of all lines that it can still read, and keeps the old files under names that begin \
             with damaged-. It names what it leaves out, also whole files: those that it can't open, and those of \
-            another bus. No other program may use the journal meanwhile.
+            another bus. If there is no journal, the status is 1. No other program may use the journal meanwhile.
 
             After the folder was put back from a backup, revisions are given a second time, so clients must \
             not go on with those that they know. The next broker finds out that the files were copied, and \
@@ -92,6 +92,7 @@ extension Command {
         let folder = try JournalFolder(path: path)
         var repair = try JournalRepair(folder.store, boot: SystemBoot.identity())
         guard let result = try repair.run(epoch: Journal.newEpoch()) else {
+            guard repair.isThere else { throw noJournal(in: path) }
             return try console.output.line("nothing is damaged, and nothing was changed")
         }
         for damage in result.damages { try console.output.line("left out: \(damage)") }
