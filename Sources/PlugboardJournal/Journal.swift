@@ -112,6 +112,8 @@ public enum JournalError: Error, Equatable, Sendable, CustomStringConvertible {
     case missing(file: String)
     /// Another process uses this journal.
     case inUse(folder: String)
+    /// A file has so high a number that no journal can follow it.
+    case noNumber(after: String)
     /// It was written by a later version of the program.
     case unknownVersion(JournalPlace)
     /// The system refuses what is written, or doesn't confirm that it is on disk.
@@ -121,6 +123,7 @@ public enum JournalError: Error, Equatable, Sendable, CustomStringConvertible {
         switch self {
         case .damaged(let place, let what): "the journal is damaged: \(place): \(what)"
         case .missing(let file): "the journal is damaged: \(file) is missing"
+        case .noNumber(let name): "no journal can follow \(name): move that file elsewhere first"
         case .inUse(let folder): "a broker uses the journal in \(folder): stop it first"
         case .unknownVersion(let place): "the journal is of a later version of plugboard: \(place)"
         case .failed(let error): "the journal can't be kept: \(error)"

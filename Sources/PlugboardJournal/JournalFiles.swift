@@ -44,6 +44,13 @@ struct JournalFiles {
     /// The highest number of a file that exists or that a signpost names; 0 if there is none.
     var last: UInt64 { max(lastThere, signposts.last?.segment ?? 0) }
 
+    /// The file with the highest number, if so few follow that a journal after it could not go on.
+    var nameWithoutNext: String? {
+        guard last > JournalLimits.fileNumberMax / 2 else { return nil }
+        if let signpost = signposts.last, signpost.segment == last { return signpost.name }
+        return segments.last == last ? Self.segment(last) : Self.snapshot(last)
+    }
+
     var lastThere: UInt64 { max(segments.last ?? 0, snapshots.last ?? 0) }
 
     static func segment(_ number: UInt64) -> String { name(segmentStart, number) }

@@ -40,6 +40,7 @@ public struct JournalRepair: ~Copyable {
     public mutating func run(epoch: String) throws -> Repaired? {
         let whole = try whole()
         if let whole, !whole.isRepaired { return nil }
+        if whole == nil, let name = files.nameWithoutNext { throw JournalError.noNumber(after: name) }
         let made = whole?.snapshot ?? files.last + 1
         let snapshots = files.snapshots.filter { $0 < made }.map(JournalFiles.snapshot)
         let old = snapshots + files.segments.map(JournalFiles.segment)
@@ -94,28 +95,55 @@ public struct JournalRepair: ~Copyable {
         return snapshots.filter { !foreign.contains($0) } + own.map(\.name)
     }
 
-    /// The files of another bus: of an epoch to which nothing leads. In one journal, a new epoch begins after the last
-    /// record of the one before it. The undamaged snapshot, if there is one, says which epoch is this bus's; otherwise that
-    /// of most files is.
+    /// The files of another bus: of an epoch to which nothing leads. The undamaged snapshot, if there is one, says which
+    /// epoch is this bus's. Otherwise that is the bus of which most files were made in this folder, or if none of the
+    /// files was, of which most files are.
     private func foreign(among names: [String], of base: String?) -> [String] {
         var headers: [String: FileHeader] = [:]
         for name in names { headers[name] = try? FileHeader.of(name, in: store) }
-        let epochs = names.compactMap { headers[$0]?.epoch }
-        let counts = Dictionary(grouping: epochs) { $0 }.mapValues(\.count)
-        let most = epochs.max { counts[$0, default: 0] < counts[$1, default: 0] }
-        guard counts.count > 1, let first = base.flatMap({ headers[$0]?.epoch }) ?? most else { return [] }
-        var ends: [UInt32: String] = [:]
+        let epochs = names.compactMap { headers[$0]?.epoch }.reduce(into: [String]()) { epochs, epoch in
+            if !epochs.contains(epoch) { epochs.append(epoch) }
+        }
+        guard epochs.count > 1 else { return [] }
+        let steps = steps(among: names, headers)
+        let known = base.flatMap { headers[$0]?.epoch }
+        let buses = (known.map { [$0] } ?? epochs).map { first in
+            // A file without a first line is read, too, so what follows it does so in any bus.
+            var bus: Set = [first]
+            let steps = steps.map { [$0.before ?? first, $0.epoch] }
+            for _ in epochs { for step in steps where !bus.isDisjoint(with: step) { bus.formUnion(step) } }
+            return bus
+        }
+        let made = headers.filter { wasMadeHere($0.key, $0.value) }
+        let counts = buses.map { bus in
+            [made, headers].map { files in files.values.count { bus.contains($0.epoch) } }
+        }
+        let own = zip(buses, counts).max { $0.1.lexicographicallyPrecedes($1.1) }?.0 ?? []
+        return names.filter { name in headers[name].map { !own.contains($0.epoch) } ?? false }
+    }
+
+    /// Where an epoch follows another one in the same journal: it begins after the last record of the one before it. That
+    /// one is nil if it is only known that a file is there.
+    private func steps(
+        among names: [String], _ headers: [String: FileHeader]
+    ) -> [(before: String?, epoch: String)] {
+        var ends: [UInt32: String?] = [:]
         for name in names {
             let header = headers[name]
-            // A snapshot doesn't change what comes before the next segment. A file without a first line is read, too.
+            // A snapshot doesn't change what comes before the next segment.
             let isSnapshot = header?.kind == .snapshot
             let end = isSnapshot ? header?.previous : try? LogReader.end(of: name, in: store)
-            if let end { ends[end] = header?.epoch ?? first }
+            if let end { ends.updateValue(header?.epoch, forKey: end) }
         }
-        let steps = headers.values.compactMap { header in ends[header.previous].map { [$0, header.epoch] } }
-        var own: Set = [first]
-        for _ in counts { for step in steps where !own.isDisjoint(with: step) { own.formUnion(step) } }
-        return names.filter { name in headers[name].map { !own.contains($0.epoch) } ?? false }
+        return headers.values.compactMap { header in
+            ends[header.previous].flatMap { $0 == header.epoch ? nil : ($0, header.epoch) }
+        }
+    }
+
+    /// Whether a broker made the file in this folder: no copy of it has its mark.
+    private func wasMadeHere(_ name: String, _ header: FileHeader) -> Bool {
+        name == JournalFiles.segment(header.segment)
+            && store.isTrue(mark: header.mark ?? "", ofSegment: header.segment)
     }
 
     /// Notes gaps between segments. Segments up to the snapshot may be missing at the beginning, because

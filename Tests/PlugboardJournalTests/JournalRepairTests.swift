@@ -1,6 +1,8 @@
 // What a repair saves of a damaged journal, and what it doesn't change.
 
+import PlugboardMemory
 import PlugboardPosix
+import PlugboardWire
 import TestSupport
 import Testing
 
@@ -197,7 +199,7 @@ struct JournalRepairTests {
         try disk.remove(segment(3))
         try disk.remove(segment(4))
         let last = try #require(disk.files.keys.filter { $0.hasPrefix("segment-") }.max())
-        let number = JournalLimits.fileNumberMax - 1
+        let number = JournalLimits.fileNumberMax / 2
         // Its first line would say that it has swapped its name.
         disk.flip(last, bit: 8)
         try disk.rename(last, to: "segment-\(number).jsonl")
@@ -218,9 +220,65 @@ struct JournalRepairTests {
         }
         #expect(try Self.repaired(disk) == nil)
         #expect(throws: Never.self) { _ = try TestJournal(disk) }
-        let other = SimulatedDisk()
-        _ = try other.create("\(kind)-\(JournalLimits.fileNumberMax).jsonl")
-        #expect(try Self.repaired(other)?.keys == 0)
+    }
+
+    @Test(
+        "makes no journal that a start would refuse, and says which file is in the way",
+        arguments: ["segment", "snapshot", "newest"]
+    )
+    func noNumber(kind: String) throws {
+        let named = { (number: UInt64) in kind == "newest" ? "newest-\(number)" : "\(kind)-\(number).jsonl" }
+        let most = JournalLimits.fileNumberMax / 2
+        for number in [most + 1, JournalLimits.fileNumberMax] {
+            let name = named(number)
+            let (disk, _) = try Self.segments()
+            _ = try disk.create(name)
+            let before = disk.files.mapValues(\.bytes)
+            #expect(throws: JournalError.noNumber(after: name)) { _ = try Self.repaired(disk) }
+            #expect(disk.files.mapValues(\.bytes) == before)
+        }
+        let (disk, state) = try Self.segments()
+        _ = try disk.create(named(most))
+        #expect(try Self.repaired(disk)?.keys == state.count)
+        #expect(try TestJournal(disk).state == state)
+    }
+
+    @Test("keeps what was made in this folder, though more files are of another bus", arguments: [1, 2])
+    func madeHere(foreignCount: Int) throws {
+        let folders = (try TemporaryFolder(), try TemporaryFolder())
+        let (own, other) = (try DataFolder(path: folders.0.path), try DataFolder(path: folders.1.path))
+        for _ in 1...2 { try Self.write("own", to: own) }
+        for _ in 1...foreignCount { try Self.write("other", to: other) }
+        try own.remove(JournalFiles.segment(1))
+        for (number, name) in zip([1, 3] as [UInt64], try other.names().filter { $0.hasPrefix("segment-") }) {
+            let bytes = try InputFile.contents(path: folders.1(name), limit: 1_000_000)
+            _ = try own.create(JournalFiles.segment(number)).append(bytes.span)
+        }
+        var repair = try JournalRepair(own)
+        let result = try #require(try repair.run(epoch: "repaired"))
+        #expect(result.damages.count == foreignCount, "\(result.damages)")
+        #expect(result.damages.allSatisfy { $0.hasSuffix("it is of another bus") })
+        #expect(result.keys == 1)
+    }
+
+    /// Writes a key, as a broker does from its start to its end.
+    private static func write(_ key: String, to store: any FileStore) throws {
+        var records = RecordBuffer(clock: { 1 })
+        let (recovered, writer, _) = try Journal.open(
+            store,
+            worker: ImmediateWorker(store),
+            options: JournalOptions(sync: .interval),
+            boot: "boot",
+            newEpoch: { key },
+            records: &records
+        ) { _, _ in }
+        var by = ByteBuffer()
+        by.append(string: #","by":"me""#)
+        let (name, value) = (Array(key.utf8), Array("1".utf8))
+        let revision = recovered.revision + 1
+        records.append(Commit(key: name.span, revision: revision, value: value.span, by: by.bytes))
+        try writer.flush(&records, revision: revision)
+        try writer.close(&records, revision: revision)
     }
 
     @Test("doesn't change the journal of a later program")

@@ -20,7 +20,8 @@ extension Command {
             and by whom, and what ends it by itself, and when. --json prints the lines as they are stored. If something is damaged, repair makes \
             a journal of all lines that it can still read, and keeps the old files under names that begin \
             with damaged-. It names what it leaves out, also whole files: those that it can't open, and those of \
-            another bus. If there is no journal, the status is 1. No other program may use the journal meanwhile.
+            another bus (that of fewer files, unless the files say which were made in this folder). If there is no \
+            journal, the status is 1. No other program may use the journal meanwhile.
 
             After the folder was put back from a backup, revisions are given a second time, so clients must \
             not go on with those that they know. The next broker finds out that the files were copied, and \
