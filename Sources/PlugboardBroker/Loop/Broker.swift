@@ -179,6 +179,11 @@ public final class Broker: Sendable {
     }
 }
 
+/// How a broker says that it goes on, although another program was to take over.
+public enum BrokerStays {
+    public static let words = "it goes on as it was"
+}
+
 /// What other threads ask of the loop. The last call of each kind counts.
 final class Orders: Sendable {
     private let wakeup: Wakeup

@@ -173,7 +173,7 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
             if let reason = orders.takeRefusal() { hub.warn(.restart, reason) }
             if orders.isToMakeWay, let obstacle = hub.durability.obstacle {
                 orders.withdraw()
-                warn(.restart, "it goes on as it was: \(obstacle)")
+                warn(.restart, "\(BrokerStays.words): \(obstacle)")
             }
             // It is woken without an order, too: two refusals may be one by then.
             if orders.ending != nil { isStopping = true }

@@ -4,11 +4,6 @@
 import PlugboardBroker
 import PlugboardPosix
 
-/// How a broker says that it keeps its program.
-enum BrokerStays {
-    static let words = "it goes on as it was"
-}
-
 /// The successor of a broker. The signal thread calls `come`, the broker's thread calls `replace`.
 final class BrokerSuccessor: Sendable {
     /// The signals that a broker handles.
