@@ -54,6 +54,12 @@ public enum SystemText {
         !text.utf8.contains(0xF4) || !text.unicodeScalars.contains(where: isKept)
     }
 
+    /// The text as it was written, if it has no bytes but those of UTF-8; otherwise nil. So a key may have the
+    /// characters that stand for kept bytes.
+    public static func plain(_ text: String) -> String? {
+        isUTF8(text) ? text : String(validating: bytes(text), as: UTF8.self)
+    }
+
     /// The text as a shell reads it between `$'` and `'`, with each kept byte as `\xe9`.
     public static func shown(_ text: String) -> String {
         if isUTF8(text) { return text }

@@ -36,6 +36,23 @@ final class OtherBytesTests: FolderSuite {
         #expect(broker.isRunning)
     }
 
+    @Test("are told from the characters that stand for them: those are text like any other")
+    func lastCharacters() throws {
+        let broker = try startBroker(in: folder)
+        defer { withExtendedLifetime(broker) {} }
+        // The first one that stands for a byte, the one before it, and the last one.
+        for character in ["\u{10FF7F}", "\u{10FF80}", "\u{10FFFF}"] {
+            let (key, written) = ("k.\(character)", SystemText.text(Array("k.\(character)".utf8)))
+            let name = SystemText.text(Array("n\(character)".utf8))
+            #expect(try run("publish", written, "\"\(written)\"", "--name", name).end == .exited(0))
+            #expect(try run("get", written).output == "\"\(key)\"\n")
+            #expect(try run("keys", written).output == key + "\n")
+            #expect(try run("get", written, "--json").output.contains(#""by":"n\#(character)""#))
+            let named = try run("publish", "t", "1", environment: ["PLUGBOARD_NAME": name])
+            #expect(named.end == .exited(0), "\(named.messages)")
+        }
+    }
+
     @Test("in the names of files are kept")
     func files() throws {
         let broker = try startBroker(in: folder)

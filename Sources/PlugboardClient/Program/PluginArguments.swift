@@ -73,10 +73,11 @@ public struct PluginArguments: Sendable {
             throw PluginUsageError(message: "\(peer == nil ? TrustedUsers.variable : "--peer"): \(error)")
         }
         let named = environment("PLUGBOARD_NAME").flatMap { $0.isEmpty ? nil : $0 }
-        if let named, !SystemText.isUTF8(named) {
+        let plain = named.flatMap(SystemText.plain)
+        if let named, plain == nil {
             throw PluginUsageError(message: "PLUGBOARD_NAME is not UTF-8: $'\(SystemText.shown(named))'")
         }
-        self.name = self.words.text(Self.ownName) ?? named ?? name
+        self.name = self.words.text(Self.ownName) ?? plain ?? name
     }
 
     private static let ownName = CommandOption(

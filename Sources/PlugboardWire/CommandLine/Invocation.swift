@@ -37,7 +37,7 @@ public struct Invocation: Sendable {
         }
         guard !has(.help) else { return }
         try count()
-        try checkArguments()
+        try readArguments()
         if takesCommand, command.isEmpty { throw .missing("-- \(syntax.command?.parameter.name ?? "")") }
     }
 
@@ -99,7 +99,7 @@ public struct Invocation: Sendable {
     ) throws(CommandMistake) -> (CommandOption, String) {
         let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         let spelling = String(parts[0])
-        guard SystemText.isUTF8(spelling) else { throw .notUTF8(spelling) }
+        guard SystemText.plain(spelling) != nil else { throw .notUTF8(spelling) }
         guard let option = options.first(where: { "--" + $0.name == spelling }) else {
             let near = Suggestion.hint(for: spelling, among: options.map { "--" + $0.name })
             throw .unknownOption(spelling, hint: near)
@@ -111,7 +111,7 @@ public struct Invocation: Sendable {
         guard let value = parts.count == 2 ? String(parts[1]) : rest.popFirst() else {
             throw .value("--\(option.name) needs a value: \(option.usage)")
         }
-        guard option.isPath || SystemText.isUTF8(value) else { throw .notUTF8(value) }
+        guard let value = option.isPath ? value : SystemText.plain(value) else { throw .notUTF8(value) }
         if let fault = option.fault(of: value) {
             throw .value("--\(option.name) \(fault); it was \"\(value)\"", hint: near(value, option))
         }
@@ -134,12 +134,14 @@ public struct Invocation: Sendable {
 }
 
 extension Invocation {
-    /// Throws if an argument that is no file's name has bytes that aren't UTF-8.
-    private func checkArguments() throws(CommandMistake) {
+    /// Takes each argument that is no file's name as it was written. Throws if it has bytes that aren't UTF-8.
+    private mutating func readArguments() throws(CommandMistake) {
         for (index, argument) in arguments.enumerated() where !SystemText.isUTF8(argument) {
             let parameter =
                 syntax.parameters.indices.contains(index) ? syntax.parameters[index] : syntax.parameters.last
-            if parameter?.isPath != true { throw .notUTF8(argument) }
+            if parameter?.isPath == true { continue }
+            guard let plain = SystemText.plain(argument) else { throw .notUTF8(argument) }
+            arguments[index] = plain
         }
     }
 }

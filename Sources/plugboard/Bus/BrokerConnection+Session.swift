@@ -81,9 +81,9 @@ extension BrokerConnection {
             return nil
         }
         guard let name = SocketPath.variable("PLUGBOARD_NAME"), !name.isEmpty else { return nil }
-        guard SystemText.isUTF8(name) else {
+        guard let plain = SystemText.plain(name) else {
             throw .usage("PLUGBOARD_NAME is not UTF-8: \(ShellWord.quoted(name))")
         }
-        return name
+        return plain
     }
 }
