@@ -213,6 +213,22 @@ struct SuccessionTests {
         #expect(try broker.finished().end == .exited(0))
     }
 
+    @Test("a program that can't begin after its trial changes nothing, and nor does another try")
+    func notBegun() throws {
+        let program = try Products.copyPlugboard(to: folder, "plugboard")
+        let broker = try Run(program: program, ["broker", "--socket", folder.socket], in: folder)
+        try eventually("the broker listens") { broker.messages.contains("listening on ") }
+        try SystemCalls.rename(folder.script("other", "chmod -x \"$0\"; echo plugboard 1"), to: program)
+        broker.signal(SIGUSR2)
+        try eventually("it goes on") { broker.messages.contains("it goes on as it was: ") }
+        let peer = try LinePeer(path: folder.socket)
+        _ = try peer.line()
+        broker.signal(SIGUSR2)
+        try eventually("it is told again") { broker.messages.components(of: "it goes on as it was: ") == 2 }
+        try peer.send("sync\n")
+        #expect(try peer.line()?.starts(with: #"{"ok":"sync""#.utf8) == true)
+    }
+
     @Test("a broker that is ended while a new program is tried doesn't wait for that")
     func endedMeanwhile() throws {
         let program = try Products.copyPlugboard(to: folder, "plugboard")

@@ -67,7 +67,9 @@ struct QuotaBrokerTests {
                 #expect(try code("publish e 1", client) == limit)
                 _ = try client.ask("delete d")
                 #expect(try code("publish e 1", client) == ok)
-                _ = try client.ask("delete e")
+                let writes = #"{"op":"publish","key":"f","value":1},{"op":"delete","key":"e"}"#
+                #expect(try code(#"{"op":"batch","id":1,"writes":[\#(writes)]}"#, client) == #"ok":"batch""#)
+                _ = try client.ask("delete f")
             }
         }
     }

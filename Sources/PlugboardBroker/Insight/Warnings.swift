@@ -40,7 +40,7 @@ struct Warnings: ~Copyable {
     /// Counts how often the chain of causes of the newest write has come back to it.
     mutating func countReturns(_ keyspace: inout Keyspace) {
         let number = keyspace.history.count - 1
-        guard let earlier = keyspace.history.returning(to: number) else { return }
+        guard let earlier = keyspace.history.returning(to: number, keyspace.authors) else { return }
         let before = keyspace.history[earlier].returns
         // After the highest count, it goes on in steps of a whole warning.
         let returns = before == .max ? .max - Self.returnsMin + 1 : before + 1

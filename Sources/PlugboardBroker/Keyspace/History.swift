@@ -241,15 +241,17 @@ extension History {
         return (first...last).reversed()
     }
 
-    /// The nearest entry among an entry's causes that has the same key and the same author.
-    func returning(to number: UInt64) -> UInt64? {
+    /// The nearest entry among an entry's causes that has the same key and an author of the same name: a program may
+    /// connect for each write.
+    func returning(to number: UInt64, _ authors: borrowing Authors) -> UInt64? {
         let start = self[number]
         var current = number
         for _ in 0..<Self.returnStepsMax {
             guard let last = cause(of: current) else { return nil }
             let candidates = shared(with: last)
             let same = candidates.first {
-                self[$0].observable == start.observable && self[$0].author == start.author
+                self[$0].observable == start.observable
+                    && authors[self[$0].author].name.isEqual(to: authors[start.author].name)
             }
             if let same { return same }
             current = follow(candidates, else: last)

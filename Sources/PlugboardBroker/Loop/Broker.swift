@@ -81,6 +81,8 @@ public final class Broker: Sendable {
     private func serve() throws {
         let poller = try configuration.poller.make()
         let before = kept.get()
+        // The next one could not begin, so the order to make way is done with.
+        if before.hasMadeWay, orders.isToMakeWay { orders.withdraw() }
         let folder =
             try before.folder
             ?? configuration.stateFolder.map { path in

@@ -377,6 +377,14 @@ extension Hub {
         let before = account.used
         // Each write counts when the following ones are checked.
         defer { account.used = before }
+        // Deletes make room for the other writes, wherever they stand.
+        for write in requests.decoder.writes where isGuarded && write.operation == .delete {
+            guard let observable = keyspace.find(write.key.bytes(of: line)), keyspace[observable].hasValue,
+                keyspace.account(of: observable) === account
+            else { continue }
+            account.used.keys -= 1
+            account.used.kept -= keyspace.chargedBytes(of: observable)
+        }
         // The writes by the hashes of their keys. Two keys seldom have the same hash.
         var written: [UInt64: [Int]] = [:]
         var changedBytes = 0
