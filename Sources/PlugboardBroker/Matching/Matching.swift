@@ -141,21 +141,19 @@ struct Matching: ~Copyable {
 
     /// Makes a subscription observe nothing any more. Removes keys that only it needed.
     mutating func detach(_ subscription: SubscriptionHandle, of user: UInt32, _ keyspace: inout Keyspace) {
-        for place in subscriptions[subscription].keys.all { leave(place, &keyspace) }
+        for place in subscriptions[subscription].keys.all {
+            let (observable, index) = (place.observable, Int(place.index))
+            if let moved = reach.unname(observable, at: index) {
+                subscriptions[moved].setPlace(in: observable, to: index)
+            }
+            forget(observable, &keyspace)
+        }
         for place in subscriptions[subscription].patterns {
             reach.outdate()
             if let moved = patterns.remove(place, of: user) {
                 subscriptions[moved].setPlace(in: place.node, to: Int(place.index))
             }
         }
-    }
-
-    private mutating func leave(_ place: ExactPlace, _ keyspace: inout Keyspace) {
-        let (observable, index) = (place.observable, Int(place.index))
-        if let moved = reach.unname(observable, at: index) {
-            subscriptions[moved].setPlace(in: observable, to: index)
-        }
-        forget(observable, &keyspace)
     }
 
     mutating func remove(_ subscription: SubscriptionHandle) {
@@ -266,18 +264,6 @@ struct Matching: ~Copyable {
         }
     }
 
-    private func dropForbidden(
-        _ key: Span<UInt8>, from list: inout List<SubscriptionHandle>, _ sessions: borrowing SessionTable
-    ) {
-        var allowed = 0
-        for index in list.indices
-        where sessions[subscriptions[list[index]].session].authorize(.subscribe, key) {
-            list[allowed] = list[index]
-            allowed += 1
-        }
-        list.truncate(to: allowed)
-    }
-
     /// Observers of a single key or pattern are in order already, and sorting very many takes long.
     private func isInOrder(_ list: borrowing List<SubscriptionHandle>) -> Bool {
         for place in list.indices.dropFirst()
@@ -289,10 +275,11 @@ struct Matching: ~Copyable {
     private func arrange(
         _ list: inout List<SubscriptionHandle>, of key: Span<UInt8>, _ sessions: borrowing SessionTable
     ) {
-        if isSelective { dropForbidden(key, from: &list, sessions) }
         if !isInOrder(list) { list.sort { subscriptions[$0].rank < subscriptions[$1].rank } }
         var kept = 0
         for index in list.indices where kept == 0 || list[kept - 1] != list[index] {
+            let session = subscriptions[list[index]].session
+            if isSelective, !sessions[session].authorize(.subscribe, key) { continue }
             list[kept] = list[index]
             kept += 1
         }
@@ -317,7 +304,12 @@ extension Matching: Checked {
             _ = patterns.match(key, into: &ends)
             gather(at: ends, naming: observable, into: &list)
             arrange(&list, of: key, sessions)
-            try observersAreThoseWhoMatch(observable, keyspace, list)
+            let (name, observers) = (String(key), reach.observers(of: observable).subscriptions)
+            let isRight = observers.elementsEqual(list.all)
+            try Observable.always.hold("its observers are those who match", isRight, of: name)
+            let acknowledges = observers.contains { self[$0].acknowledges }
+            let isNoted = reach.hasAcknowledgers(observable) == acknowledges
+            try Observable.always.hold("it knows whether one of them acknowledges", isNoted, of: name)
         }
     }
 
@@ -344,19 +336,5 @@ extension Matching: Checked {
         for observable in keyspace.all.handles { observers += reach.naming(observable).count }
         try Self.always.agree("keys have no observers that are gone", places, observers)
         try patterns.checkInvariants(standing: ends)
-    }
-
-    private func observersAreThoseWhoMatch(
-        _ observable: ObservableHandle,
-        _ keyspace: borrowing Keyspace,
-        _ list: borrowing List<SubscriptionHandle>
-    ) throws(BrokenInvariant) {
-        let key = String(keyspace[observable].key)
-        let listed = reach.observers(of: observable).subscriptions
-        try Observable.always.hold(
-            "its observers are those who match", listed.elementsEqual(list.all), of: key)
-        let acknowledges = list.all.contains { self[$0].acknowledges }
-        let isNoted = reach.hasAcknowledgers(observable) == acknowledges
-        try Observable.always.hold("it knows whether one of them acknowledges", isNoted, of: key)
     }
 }

@@ -12,15 +12,15 @@ final class PatternNode<Entry> {
     fileprivate let token: [UInt8]
     fileprivate unowned let parent: PatternNode?
     /// Children with a literal token, by its hash.
-    private var children: [UInt64: [PatternNode]] = [:]
-    fileprivate var anyToken: PatternNode?
+    fileprivate private(set) var children: [UInt64: [PatternNode]] = [:]
+    fileprivate private(set) var anyToken: PatternNode?
     /// The child for a last `**`.
-    fileprivate var anyTail: PatternNode?
+    fileprivate private(set) var anyTail: PatternNode?
     /// The owners of the pattern that ends here.
     fileprivate(set) var entries: [Entry] = []
     /// How many nodes a key visits at most, here and below. A key follows at most one child with a literal
     /// token, and the child for `*`. So only patterns with different wildcards make this grow.
-    fileprivate var steps = 1
+    fileprivate private(set) var steps = 1
     /// How many children with a literal token have so many steps. The last of these is not 0.
     private var childrenBySteps: [Int32] = []
     /// The largest number of any child with a literal token.
@@ -41,28 +41,50 @@ final class PatternNode<Entry> {
         buffer.append(token.span)
     }
 
-    fileprivate func child(_ token: Span<UInt8>) -> PatternNode? { child(token, hash: token.seededHash) }
+    /// The child for a token of a pattern.
+    fileprivate func child(_ token: Span<UInt8>) -> PatternNode? {
+        switch Wildcard(token) {
+        case .one: anyToken
+        case .tail: anyTail
+        case .none: child(token, hash: token.seededHash)
+        }
+    }
 
     fileprivate func child(_ token: Span<UInt8>, hash: UInt64) -> PatternNode? {
         children[hash]?.first { token.isEqual(to: $0.token) }
     }
 
-    fileprivate func add(_ child: PatternNode) {
-        children[child.token.seededHash, default: []].append(child)
-        updateChildSteps(from: 0, to: child.steps)
+    fileprivate func makeChild(_ token: Span<UInt8>) -> PatternNode {
+        let child = PatternNode(token: token, parent: self)
+        switch Wildcard(token) {
+        case .one: anyToken = child
+        case .tail: anyTail = child
+        case .none:
+            children[token.seededHash, default: []].append(child)
+            updateChildSteps(from: 0, to: child.steps)
+        }
+        countSteps()
+        return child
     }
 
     fileprivate func remove(_ child: PatternNode) {
-        let hash = child.token.seededHash
-        children[hash]?.removeAll { $0 === child }
-        if children[hash]?.isEmpty == true { children[hash] = nil }
-        updateChildSteps(from: child.steps, to: 0)
+        let token = child.token
+        switch Wildcard(token.span) {
+        case .one: anyToken = nil
+        case .tail: anyTail = nil
+        case .none:
+            let hash = token.seededHash
+            children[hash]?.removeAll { $0 === child }
+            if children[hash]?.isEmpty == true { children[hash] = nil }
+            updateChildSteps(from: child.steps, to: 0)
+        }
+        countSteps()
     }
 
     // MARK: Steps
 
     /// Counts the steps anew, here and above, after a change below.
-    fileprivate func countSteps() {
+    private func countSteps() {
         var node = self
         while true {
             let before = node.steps
@@ -91,8 +113,6 @@ final class PatternNode<Entry> {
         return 1 + literal + (anyToken?.steps ?? 0) + (anyTail == nil ? 0 : 1)
     }
 
-    fileprivate var hasChildren: Bool { !children.isEmpty }
-
     fileprivate var isUnused: Bool {
         entries.isEmpty && children.isEmpty && anyToken == nil && anyTail == nil
     }
@@ -113,7 +133,8 @@ final class PatternTree<Entry> {
         var node = root
         var tokens = Tokens(pattern)
         while let token = tokens.next() {
-            node = existingChild(of: node, token) ?? makeChild(of: node, token)
+            let parent = node
+            node = parent.child(token) ?? parent.makeChild(token)
         }
         node.entries.append(entry)
         return (node, node.entries.count - 1)
@@ -128,7 +149,7 @@ final class PatternTree<Entry> {
         if isMoved { node.entries[index] = last }
         var unused = node
         while unused.isUnused, let parent = unused.parent {
-            detach(unused, from: parent)
+            parent.remove(unused)
             unused = parent
         }
         return isMoved ? last : nil
@@ -138,7 +159,7 @@ final class PatternTree<Entry> {
     func node(of pattern: Span<UInt8>) -> PatternNode<Entry>? {
         var node: Node? = root
         var tokens = Tokens(pattern)
-        while let token = tokens.next(), let parent = node { node = existingChild(of: parent, token) }
+        while let token = tokens.next(), let parent = node { node = parent.child(token) }
         return node
     }
 
@@ -182,7 +203,7 @@ final class PatternTree<Entry> {
         visits += 1
         var rest = tokens
         if let token = rest.next() {
-            if node.hasChildren, let child = node.child(token, hash: hashes[tokens.passed]),
+            if !node.children.isEmpty, let child = node.child(token, hash: hashes[tokens.passed]),
                 visit(child, rest, &visits, body)
             {
                 return true
@@ -204,35 +225,6 @@ final class PatternTree<Entry> {
         }
         return true
     }
-
-    private func makeChild(of node: Node, _ token: Span<UInt8>) -> Node {
-        let child = Node(token: token, parent: node)
-        switch Wildcard(token) {
-        case .one: node.anyToken = child
-        case .tail: node.anyTail = child
-        case .none: node.add(child)
-        }
-        node.countSteps()
-        return child
-    }
-
-    private func existingChild(of node: Node, _ token: Span<UInt8>) -> Node? {
-        switch Wildcard(token) {
-        case .one: node.anyToken
-        case .tail: node.anyTail
-        case .none: node.child(token)
-        }
-    }
-
-    private func detach(_ node: Node, from parent: Node) {
-        let token = node.token
-        switch Wildcard(token.span) {
-        case .one: parent.anyToken = nil
-        case .tail: parent.anyTail = nil
-        case .none: parent.remove(node)
-        }
-        parent.countSteps()
-    }
 }
 
 /// What a token of a pattern stands for; `none` is a literal token.
@@ -253,7 +245,7 @@ extension PatternTree: Checked {
         var count = node.entries.count
         for child in node.all {
             let bytes = child.token
-            let isItsOwn = child.parent === node && existingChild(of: node, bytes.span) === child
+            let isItsOwn = child.parent === node && node.child(bytes.span) === child
             try Self.always.hold("a node is found by its token", isItsOwn, of: String(bytes.span))
             try Self.always.hold("a node is needed", !child.isUnused, of: String(bytes.span))
             count += try self.count(below: child)

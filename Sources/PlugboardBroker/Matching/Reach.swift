@@ -380,20 +380,16 @@ extension Reach: Checked {
             try Self.always.hold("without a key there is no audience", entries[slot].isEmpty, of: "\(slot)")
         }
         try Self.always.agree("all names are a key's", names.count, named.count)
-        try listsAreCounted(own: own.count)
-    }
-
-    private func listsAreCounted(own ownCount: Int) throws(BrokenInvariant) {
-        var (own, findable, outdated, listed) = (0, 0, 0, 0)
+        var (ownCount, findable, outdated, listed) = (0, 0, 0, 0)
         lists.forEach { list in
             let isOwn = lists[list].ends.isEmpty
             if !isOwn { findable += 1 }
             if lists[list].generation != generation { return outdated += 1 }
-            if isOwn { own += 1 }
+            if isOwn { ownCount += 1 }
             listed += lists[list].longCount
         }
         try Self.always.hold("what readers are owed is counted", uncounted.isEmpty)
-        try Self.always.agree("own lists are a key's", own, ownCount)
+        try Self.always.agree("own lists are a key's", ownCount, own.count)
         try Self.always.agree("shared lists are found", shared.count, findable)
         try Self.always.agree("it counts its lists", listedCount, listed)
         try Self.always.agree("it counts outdated lists", outdatedCount, outdated)

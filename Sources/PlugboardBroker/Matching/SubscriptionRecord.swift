@@ -343,16 +343,14 @@ extension SubscriptionSet: Checked {
     func checkInvariants(of session: SessionHandle, _ matching: borrowing Matching) throws(BrokenInvariant) {
         var numbers = 0
         let known = taken.count * 64
-        for place in 0..<list.count {
+        for place in list.indices {
             let subscription = list[place]
             let isItsOwn = matching[subscription].session == session
             try Self.always.hold("a subscription is its session's", isItsOwn, of: "place \(place)")
             try Self.always.agree("a subscription knows its place", Int(matching[subscription].place), place)
             let isFound = matching.find(matching[subscription].text, of: session) == subscription
             try Self.always.hold("a subscription is found by its text", isFound, of: "place \(place)")
-        }
-        for place in list.indices {
-            guard let number = Int(String(matching.sub(of: list[place]))), number > 0, number <= known
+            guard let number = Int(String(matching.sub(of: subscription))), number > 0, number <= known
             else { continue }
             numbers += 1
             let isNoted = taken[(number - 1) / 64] >> UInt64((number - 1) % 64) & 1 == 1
