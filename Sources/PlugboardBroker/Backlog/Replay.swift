@@ -18,7 +18,6 @@ final class Replay {
     private var left: Set<UInt64> = []
     /// The last revision of which all was sent.
     private var told: UInt64
-    private(set) var hasFailed = false
     private var piece: ReadPiece?
     /// The events of the piece that the client may see. Only these are owed.
     private var entries: [RecordBatch.Entry] = []
@@ -81,10 +80,10 @@ final class Replay {
     }
 
     /// Ends a piece. Returns where the next one begins; nil if it was the last, or if reading has failed.
-    func finishPiece() -> ReadPlace? {
+    func finishPiece() -> (next: ReadPlace?, hasFailed: Bool) {
         defer { (piece, entries, next) = (nil, [], 0) }
-        hasFailed = piece?.hasFailed ?? false
-        return hasFailed ? nil : piece?.next
+        let hasFailed = piece?.hasFailed ?? false
+        return (hasFailed ? nil : piece?.next, hasFailed)
     }
 }
 
@@ -123,22 +122,20 @@ extension Hub {
 
     /// If all of a piece was sent, asks for the next one, or ends the replay.
     private mutating func goOn(with replay: Replay, of subscription: SubscriptionHandle) {
-        if replay.readyCount > 0 || asksForNext(replay, of: subscription) { return }
-        if replay.hasFailed { tellUnreadable(replay, to: subscription) }
-        if replay.gathers { matching[subscription].backlog?.keys.sort() }
-        matching[subscription].backlog?.advance(replay.request.upTo)
+        if replay.readyCount > 0 { return }
+        let (backlog, sessionBacklog) = openBacklog(of: subscription)
+        sessionBacklog.gatheredBytes -= replay.pieceBytes
+        let (next, hasFailed) = replay.finishPiece()
+        if let next {
+            durability.journal?.endReading(at: replay.request.place, goingOnAt: next)
+            replay.request.place = next
+            replay.isReading = true
+            return durability.askForNext(subscription)
+        }
+        if hasFailed { tellUnreadable(replay, to: subscription) }
+        if replay.gathers { backlog.keys.sort() }
+        backlog.advance(replay.request.upTo)
         endReplay(of: subscription)
-    }
-
-    /// A piece is done. Asks for the next one if there is one that can be read, and returns true.
-    private mutating func asksForNext(_ replay: Replay, of subscription: SubscriptionHandle) -> Bool {
-        openBacklog(of: subscription).sessionBacklog.gatheredBytes -= replay.pieceBytes
-        guard let next = replay.finishPiece() else { return false }
-        durability.journal?.endReading(at: replay.request.place, goingOnAt: next)
-        replay.request.place = next
-        replay.isReading = true
-        durability.askForNext(subscription)
-        return true
     }
 
     mutating func endReplay(of subscription: SubscriptionHandle) {
@@ -210,7 +207,6 @@ extension Hub {
         while let (entry, bytes) = replay.popNext() {
             let (record, event) = (entry.record, entry.place.bytes(of: bytes.span))
             let key = record.key.bytes(of: event)
-            guard sessions[matching[subscription].session].authorize(.subscribe, key) else { continue }
             let observable = keyspace.findOrInsert(key)
             // It may have been deleted again since the subscription began.
             let owed = matching[subscription].backlog.flatMap { $0.keys.revision(of: observable) } ?? 0
