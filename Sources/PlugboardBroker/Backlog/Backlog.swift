@@ -91,34 +91,6 @@ final class Backlog {
         return lines.hasGap ? .gap : .nothing
     }
 
-    /// The key whose phases hold back what comes next; nil if it can't be held back.
-    func gated(
-        _ next: Next, _ session: borrowing Session, _ keyspace: borrowing Keyspace
-    ) -> ObservableHandle? {
-        switch next {
-        case .nothing, .synced, .gap: nil
-        case .replayed:
-            // An event that this client may not see is skipped, so it doesn't wait for a phase. Nobody would
-            // tell it when that phase ends.
-            replay?.withFrontKey { session.authorize(.subscribe, $0) ? keyspace.find($0) : nil } ?? nil
-        case .key(let owed): owed.isGated ? owed.observable : nil
-        case .line(let header): header.observable
-        }
-    }
-
-    func isHeld(_ next: Next, _ keyspace: borrowing Keyspace) -> Bool {
-        guard let window else { return false }
-        switch next {
-        case .nothing, .synced, .gap, .replayed: return false
-        case .key(let owed):
-            return window.holds(keyspace.hash(of: owed.observable), event: owed.event)
-        case .line(let header): return window.holds(header.keyHash, event: header.event)
-        }
-    }
-
-    /// A gap comes next. It isn't told in the middle of a write, whose event may still fall into it.
-    func isAtGap(_ first: OwedKey?) -> Bool { if case .gap = next(first) { true } else { false } }
-
     func nextRevision(_ first: OwedKey?) -> UInt64? {
         switch next(first) {
         case .nothing: nil
@@ -134,22 +106,12 @@ final class Backlog {
 
     func resume() { (isPaused, steps) = (false, 0) }
 
-    /// Nothing is left, or something stands in its way. Steps end with what was owed, even if no line came of
-    /// it.
-    func endReady(owesNothing: Bool) {
-        isReady = false
-        if owesNothing { steps = 0 }
-    }
-
     /// Starts a subscription. `synced` is sent after everything up to this revision.
     func begin(at revision: UInt64, owingSynced: Bool) {
         (lastRevision, owesSynced) = (revision, owingSynced)
     }
 
     func advance(_ revision: UInt64) { lastRevision = max(lastRevision, revision) }
-
-    /// A line was sent. If the subscription is paused, that was a step.
-    func takeStep() { if isPaused, steps > 0 { steps -= 1 } }
 
     /// Some observers didn't acknowledge a key that waited at its gate. Its lines will name them.
     func addLateNames(_ naming: inout LateNaming, of observable: ObservableHandle) {
@@ -162,11 +124,6 @@ final class Backlog {
         let taken = Backlog()
         swap(&keys, &taken.keys)
         return taken
-    }
-
-    func takeGap() -> LostRange? {
-        awaitsGap = false
-        return lines.takeGap()
     }
 }
 
@@ -235,52 +192,32 @@ final class SessionBacklog {
 extension SessionBacklog: Checked {
     func checkInvariants(of session: SessionHandle, _ hub: borrowing Hub) throws(BrokenInvariant) {
         let client = "client \(hub.sessions[session].client)"
-        let waiting = Waiting(session, hub)
-        try Self.always.agree("it counts the keys that are owed", owedCount, waiting.owedCount, of: client)
-        try Self.always.agree(
-            "it counts what was gathered", gatheredBytes, waiting.gatheredBytes, of: client
-        )
-        try Self.always.agree(
-            "it counts the bytes that are queued", queuedBytes, waiting.queuedBytes, of: client
-        )
-        let areReplaying =
-            Set(replaying.all) == waiting.replaying && replaying.count == waiting.replaying.count
+        let subscriptions = hub.sessions[session].subscriptions.list.all
+        let backlogs = subscriptions.compactMap { hub.matching[$0].backlog }
+        let owed = subscriptions.reduce(0) { $0 + Int(hub.matching[$1].lag.owedCount) }
+        let ownOwed = backlogs.reduce(0) { $0 + $1.keys.count }
+        try Self.always.agree("it counts the keys that are owed", owedCount, owed + ownOwed, of: client)
+        let gathered = backlogs.reduce(0) { $0 + $1.gatheredBytes }
+        try Self.always.agree("it counts what was gathered", gatheredBytes, gathered, of: client)
+        let queued = backlogs.reduce(0) { $0 + $1.lineBytes }
+        try Self.always.agree("it counts the bytes that are queued", queuedBytes, queued, of: client)
+        let areReplaying = replaying.has(subscriptions.filter { hub.matching[$0].backlog?.replay != nil })
         try Self.always.hold("it lists what is told again, each once", areReplaying, of: client)
+        // A client that leaves is sent nothing more. Its lists are cleared at once, its subscriptions end one by one.
         guard hub.sessions[session].isOpen else { return }
-        let areListed = Set(ready.all) == waiting.ready && ready.count == waiting.ready.count
+        let areListed = ready.has(
+            subscriptions.filter { hub.matching[$0].backlog?.isReady ?? hub.matching[$0].isSharing })
         try Self.always.hold("it lists what is ready, each once", areListed, of: client)
-        let areUnanswered =
-            Set(unanswered.all) == waiting.unanswered && unanswered.count == waiting.unanswered.count
+        let areUnanswered = unanswered.has(
+            subscriptions.filter { hub.matching[$0].backlog?.awaitsReply == true })
         try Self.always.hold("it lists what is unanswered, each once", areUnanswered, of: client)
     }
+}
 
-    /// What the subscriptions of a session wait for, counted anew.
-    struct Waiting {
-        private(set) var owedCount = 0
-        private(set) var queuedBytes = 0
-        private(set) var gatheredBytes = 0
-        private(set) var ready: Set<SubscriptionHandle> = []
-        private(set) var unanswered: Set<SubscriptionHandle> = []
-        private(set) var replaying: Set<SubscriptionHandle> = []
-
-        init(_ session: SessionHandle, _ hub: borrowing Hub) {
-            // A client that leaves is sent nothing more. Its lists are cleared at once, its subscriptions end one
-            // by one.
-            let isOpen = hub.sessions[session].isOpen
-            for subscription in hub.sessions[session].subscriptions.list.all {
-                owedCount += Int(hub.matching[subscription].lag.owedCount)
-                guard let backlog = hub.matching[subscription].backlog else {
-                    if isOpen, hub.matching[subscription].isSharing { ready.insert(subscription) }
-                    continue
-                }
-                owedCount += backlog.keys.count
-                queuedBytes += backlog.lineBytes
-                gatheredBytes += backlog.gatheredBytes
-                if isOpen, backlog.isReady { ready.insert(subscription) }
-                if isOpen, backlog.awaitsReply { unanswered.insert(subscription) }
-                if backlog.replay != nil { replaying.insert(subscription) }
-            }
-        }
+extension List<SubscriptionHandle> {
+    /// Whether it has these, each once, in any order.
+    fileprivate func has(_ subscriptions: [SubscriptionHandle]) -> Bool {
+        count == subscriptions.count && Set(all) == Set(subscriptions)
     }
 }
 
@@ -353,7 +290,7 @@ struct Window: Checked {
     /// The next tick; nil if none is coming. Then nothing is held back.
     var ticket: DeadlineTicket?
     /// Events up to this one pass, although a tick is coming.
-    private var openEvent: UInt64 = 0
+    var openEvent: UInt64 = 0
     /// A key was sent that isn't remembered: it was owed since before the window.
     private var isOverfull = false
 
@@ -374,9 +311,6 @@ struct Window: Checked {
         if isFull { isOverfull = true } else { told.insert(keyHash) }
         lastTold = now
     }
-
-    /// Lets all pass that is owed now.
-    mutating func open(event: UInt64) { openEvent = event }
 
     /// Forgets keys that were sent before the previous tick, or all.
     mutating func forget(all: Bool) {

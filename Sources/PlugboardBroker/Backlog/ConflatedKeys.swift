@@ -33,10 +33,8 @@ struct ConflatedKeys: ~Copyable {
     /// The notes of each place, up to the last place that has some.
     private var notes: [OwedNotes] = []
     private var free: Place = -1
-    /// Has no entries before the first key.
+    /// Has no entries before the first key, and when all that is left will be removed: then no key is looked up any more.
     private var index = ProbeTable<Indexed>(count: 0)
-    /// No key is looked up any more, because all that is left will be removed.
-    private var isAbandoned = false
     private static let freePlace: Place = -2
     private var first: Place = -1
     private var last: Place = -1
@@ -68,13 +66,14 @@ struct ConflatedKeys: ~Copyable {
     }
 
     /// Keeps the value that an observer saw last, or its line if that was made.
-    mutating func hold(_ bytes: SharedBytes?, at place: Place) {
-        if bytes != nil || notes.indices.contains(Int(place)) { withNotes(at: place) { $0.held = bytes } }
+    mutating func hold(_ bytes: SharedBytes, at place: Place) {
+        makeNotes(at: place)
+        notes[Int(place)].held = bytes
     }
 
     mutating func set(unacknowledged names: LateNames?, at place: Place) {
-        guard names != nil || notes.indices.contains(Int(place)) else { return }
-        withNotes(at: place) { $0.unacknowledged = names }
+        if names != nil { makeNotes(at: place) }
+        if notes.indices.contains(Int(place)) { notes[Int(place)].unacknowledged = names }
     }
 
     /// Some observers didn't acknowledge a key that waited at its gate. Its line will name them.
@@ -135,8 +134,14 @@ struct ConflatedKeys: ~Copyable {
     @discardableResult
     mutating func append(_ owed: OwedKey) -> Place {
         if (count + 1) * 256 > index.count * filledMax { makeIndex(of: max(8, index.count * 2)) }
-        let place = put(owed)
-        link(place)
+        let place = free >= 0 ? free : Place(truncatingIfNeeded: entries.count)
+        if free >= 0 {
+            free = entries[Int(place)].next
+            self[place] = owed
+        } else {
+            entries.append(Entry(key: owed))
+        }
+        link(place, behind: last)
         fill(owed.observable, place)
         count += 1
         if owed.isAwaited { awaitedCount += 1 }
@@ -173,7 +178,7 @@ struct ConflatedKeys: ~Copyable {
         (self[place].revision, self[place].event) = (revision, event)
         if place == last, place != lastFound { return }
         unlink(place)
-        link(place)
+        link(place, behind: last)
     }
 
     /// Folds an update to a key that is owed already, and moves it to the end. If the observer has never seen
@@ -188,7 +193,7 @@ struct ConflatedKeys: ~Copyable {
     mutating func markUnsure(_ place: Place) {
         self[place].countSkipped()
         if self[place].isAwaited { return }
-        self[place].markUnsure()
+        self[place].knowledge = .unsure
         awaitedCount += 1
     }
 
@@ -198,7 +203,7 @@ struct ConflatedKeys: ~Copyable {
             (self[$0].event, self[$0].revision) < (self[$1].event, self[$1].revision)
         }
         (first, last) = (-1, -1)
-        for place in sorted { link(place) }
+        for place in sorted { link(place, behind: last) }
     }
 
     @discardableResult
@@ -206,7 +211,7 @@ struct ConflatedKeys: ~Copyable {
         let owed = self[place]
         if owed.isWritten { writtenBytes -= writtenBytes(at: place) }
         unlink(place)
-        if !isAbandoned, let slot = slot(of: owed.observable) { Self.remove(slot, of: &index, entries) }
+        if let slot = slot(of: owed.observable) { Self.remove(slot, of: &index, entries) }
         if notes.indices.contains(Int(place)) { notes[Int(place)] = OwedNotes() }
         (entries[Int(place)].previous, entries[Int(place)].next) = (Self.freePlace, free)
         free = place
@@ -217,41 +222,23 @@ struct ConflatedKeys: ~Copyable {
     }
 
     /// From now on, keys are only removed.
-    mutating func abandon() {
-        isAbandoned = true
-        index = ProbeTable(count: 0)
-    }
+    mutating func abandon() { index = ProbeTable(count: 0) }
 
     private mutating func move(_ place: Place, behind other: Place) {
         if place == other || entries[Int(place)].previous == other { return }
         unlink(place)
+        link(place, behind: other)
+    }
+
+    private mutating func link(_ place: Place, behind other: Place) {
         let next = other >= 0 ? entries[Int(other)].next : first
         (entries[Int(place)].previous, entries[Int(place)].next) = (other, next)
         if other >= 0 { entries[Int(other)].next = place } else { first = place }
         if next >= 0 { entries[Int(next)].previous = place } else { last = place }
     }
 
-    private mutating func put(_ owed: OwedKey) -> Place {
-        guard free >= 0 else {
-            entries.append(Entry(key: owed))
-            return Place(truncatingIfNeeded: entries.count - 1)
-        }
-        let place = free
-        free = entries[Int(place)].next
-        entries[Int(place)].key = owed
-        return place
-    }
-
-    private mutating func withNotes(at place: Place, _ change: (inout OwedNotes) -> Void) {
+    private mutating func makeNotes(at place: Place) {
         while notes.count <= Int(place) { notes.append(OwedNotes()) }
-        change(&notes[Int(place)])
-    }
-
-    private mutating func link(_ place: Place) {
-        entries[Int(place)].previous = last
-        entries[Int(place)].next = -1
-        if last >= 0 { entries[Int(last)].next = place } else { first = place }
-        last = place
     }
 
     private mutating func unlink(_ place: Place) {
@@ -314,7 +301,7 @@ extension ConflatedKeys: Checked {
             let key = String(keyspace[owed.observable].key)
             let isBehind = entries[Int(place)].previous == previous
             try Self.always.hold("each knows who is before it", isBehind, of: key)
-            let isFound = isAbandoned || find(owed.observable) == place
+            let isFound = index.isEmpty || find(owed.observable) == place
             try Self.always.hold("each is found", isFound, of: key)
             try Self.always.hold("the oldest comes first", !isSorted || owed.event >= event, of: key)
             owedBy[owed.observable, default: 0] += 1
@@ -332,7 +319,7 @@ extension ConflatedKeys: Checked {
         try Self.always.agree("the chain ends with the newest", last, previous)
         try Self.always.agree("a place is free or a key's", entries.count, found + countFree())
         let indexed = index.indices.count { !index[$0].isEmpty }
-        try Self.always.agree("the index has each key once", indexed, isAbandoned ? 0 : found)
+        try Self.always.agree("the index has each key once", indexed, index.isEmpty ? 0 : found)
     }
 
     private func countFree() -> Int {
@@ -365,7 +352,7 @@ struct OwedKey: BitwiseCopyable {
     var event: UInt64
     /// How many updates were folded into the newest.
     private(set) var skipped: UInt32 = 0
-    private(set) var knowledge = Knowledge.told
+    var knowledge = Knowledge.told
     /// It waits for observers of an earlier phase. Only such a key can have notes about acknowledgements.
     var isGated = false
     /// The observer was sent the value that is held.
@@ -404,10 +391,6 @@ struct OwedKey: BitwiseCopyable {
 
     /// The observer knows so many of these writes.
     mutating func forget(writes: UInt32) { skipped -= min(skipped, writes) }
-
-    mutating func markUnsure() { knowledge = .unsure }
-
-    mutating func markInitial() { knowledge = .nothing }
 }
 
 struct OwedNotes {

@@ -46,7 +46,13 @@ extension Hub {
             return sendIfFree(subscription)
         }
         if mayShare(subscription, isGated: isGated) {
-            beginSharing(subscription)
+            // A slow one isn't told before others that came earlier.
+            let session = matching[subscription].session
+            if !matching[subscription].hasBacklog {
+                sessions[session].makeBacklog().ready.append(subscription)
+                markBehind(session)
+            }
+            matching.joinLane(subscription, at: delivery.eventNumber - 1)
             oweShared(news, to: subscription, isGated: isGated)
         } else {
             oweKey(news, to: subscription, isGated: isGated)
@@ -113,15 +119,23 @@ extension Hub {
             var owed = OwedKey(news.observable, revision: news.revision, event: delivery.eventNumber)
             owed.isGated = isGated
             if backlog.snapshot != nil {
-                owed.markInitial()
+                owed.knowledge = .nothing
                 return news.event == .delete ? () : append(owed, to: subscription, backlog)
             }
             if let filter = matching[subscription].filter {
-                if mayHaveMissed(news, filter) { owed.markUnsure() }
+                if mayHaveMissed(news, filter) { owed.knowledge = .unsure }
                 owed.wasSent = matching[subscription].wasSent(news.observable, filter, keyspace)
             }
-            // On a line of its own, because it may change what is owed.
-            let held = holdOld(news, &owed, subscription)
+            var held: SharedBytes?
+            // The value before it is kept, if the observer's line will need it. If there is no room for it, the observer
+            // is told as if it had missed that value.
+            if !owed.isMissed, matching[subscription].kind.hasOld || matching[subscription].filter != nil {
+                let old = news.old(in: keyspace)
+                if !old.isEmpty {
+                    held = delivery.olds.hold(old, before: delivery.eventNumber)
+                    if held == nil { owed.knowledge = .unsure }
+                }
+            }
             return append(owed, holding: held, to: subscription, backlog)
         }
         insight.count(steps: Cost.renewed)
@@ -132,20 +146,6 @@ extension Hub {
         backlog.keys[place].isGated = isGated
         backlog.keys.set(unacknowledged: nil, at: place)
         backlog.keys.fold(place, revision: news.revision, event: delivery.eventNumber)
-    }
-
-    /// Keeps the value before an event, if an observer's line will need it. If there is no room for it, the observer is
-    /// told as if it had missed that value.
-    private mutating func holdOld(
-        _ news: borrowing WriteEvent, _ owed: inout OwedKey, _ subscription: SubscriptionHandle
-    ) -> SharedBytes? {
-        guard !owed.isMissed, matching[subscription].kind.hasOld || matching[subscription].filter != nil
-        else { return nil }
-        let old = news.old(in: keyspace)
-        if old.isEmpty { return nil }
-        let held = delivery.olds.hold(old, before: delivery.eventNumber)
-        if held == nil { owed.markUnsure() }
-        return held
     }
 
     /// With `delivery` "all", an observer may still be owed the value before this event, which is about to
@@ -162,32 +162,20 @@ extension Hub {
         let notes = backlog.keys.notes(at: owed)
         appendLine(of: backlog.keys[owed], notes, subscription, to: &line)
         let cost = PendingLines.cost(ofLine: line.count)
-        guard sessionBacklog.queuedBytes + cost <= Limits.queueBytesMax else {
-            dropAwaited(owed, before: news, of: subscription, backlog)
-            return false
+        if sessionBacklog.queuedBytes + cost <= Limits.queueBytesMax {
+            backlog.keys.write(line.bytes, at: owed)
+            sessionBacklog.queuedBytes += cost
+            return true
         }
-        backlog.keys.write(line.bytes, at: owed)
-        sessionBacklog.queuedBytes += cost
-        return true
-    }
-
-    /// There is no room for a line with an owed value. The value is read again from the journal, or the
-    /// newest one is sent in its place.
-    private mutating func dropAwaited(
-        _ owed: ConflatedKeys.Place,
-        before news: borrowing WriteEvent,
-        of subscription: SubscriptionHandle,
-        _ backlog: Backlog
-    ) {
-        let before = journalPlace(of: news)
-        if before == nil {
+        // There is no room: the value is read again from the journal, or the newest one is sent in its place.
+        if journalPlace(of: news) == nil {
             backlog.keys.renew(owed, revision: news.revision, event: delivery.eventNumber)
         } else {
             backlog.awaitsGap = true
             forget(owed, of: subscription)
         }
-        backlog.lines.drop(revision: news.revision, event: delivery.eventNumber, before: before)
-        matching[subscription].filter?.unsentRevision = revision
+        drop(news, of: subscription, backlog)
+        return false
     }
 
     /// Owes one more key. A session that is owed too many keys is dismissed.
@@ -268,10 +256,13 @@ extension Hub {
         let known = matching[subscription].backlog
         if let backlog = known, backlog.lines.hasGap, matching[subscription].filter == nil {
             // Nothing finds room behind a gap, so no line is made.
-            return backlog.lines.drop(
-                revision: news.revision, event: delivery.eventNumber, before: journalPlace(of: news))
+            return drop(news, of: subscription, backlog)
         }
         guard let place = line(of: news, for: subscription) else { return }
+        let backlog = openBacklog(of: subscription).backlog
+        guard makeRoom(forLine: place.count, of: subscription) else {
+            return drop(news, of: subscription, backlog)
+        }
         let header = PendingLines.Header(
             revision: news.revision,
             event: delivery.eventNumber,
@@ -279,11 +270,6 @@ extension Hub {
             observable: isGated ? news.observable : nil,
             count: place.count
         )
-        let before = journalPlace(of: news)
-        guard let backlog = openQueue(for: header, of: subscription, before: before) else {
-            matching[subscription].filter?.unsentRevision = revision
-            return
-        }
         if place.count >= Delivery.sharedBytesMin {
             backlog.lines.append(delivery.log.hold(place), header)
         } else {
@@ -291,20 +277,23 @@ extension Hub {
         }
     }
 
-    /// Makes room for a line. Returns where to keep it, or adds it to the gap and returns nil.
-    private mutating func openQueue(
-        for header: PendingLines.Header, of subscription: SubscriptionHandle, before: Int? = nil
-    ) -> Backlog? {
+    /// Makes room for a line, if there is any, and no gap before it.
+    private mutating func makeRoom(forLine count: Int, of subscription: SubscriptionHandle) -> Bool {
         let (backlog, sessionBacklog) = openBacklog(of: subscription)
-        let cost = PendingLines.cost(ofLine: header.count)
+        let cost = PendingLines.cost(ofLine: count)
         let hasRoom = sessionBacklog.queuedBytes + cost <= Limits.queueBytesMax && !backlog.lines.hasGap
-        if hasRoom {
-            sessionBacklog.queuedBytes += cost
-        } else {
-            backlog.lines.drop(revision: header.revision, event: header.event, before: before)
-        }
+        if hasRoom { sessionBacklog.queuedBytes += cost }
         countOwed(to: matching[subscription].session)
-        return hasRoom ? backlog : nil
+        return hasRoom
+    }
+
+    /// Adds an event to the gap, because there was no room for a line.
+    private mutating func drop(
+        _ news: borrowing WriteEvent, of subscription: SubscriptionHandle, _ backlog: Backlog
+    ) {
+        let before = journalPlace(of: news)
+        backlog.lines.drop(revision: news.revision, event: delivery.eventNumber, before: before)
+        matching[subscription].filter?.unsentRevision = revision
     }
 
     /// How many events of this revision come before this one in the journal; nil if it isn't there.
@@ -328,7 +317,12 @@ extension Hub {
         let header = PendingLines.Header(
             revision: revision, event: delivery.eventNumber, keyHash: 0, observable: nil, count: line.count
         )
-        openQueue(for: header, of: subscription)?.lines.append(line, header)
+        let backlog = openBacklog(of: subscription).backlog
+        if makeRoom(forLine: line.count, of: subscription) {
+            backlog.lines.append(line, header)
+        } else {
+            backlog.lines.drop(revision: revision, event: header.event, before: nil)
+        }
         listIfReady(subscription)
     }
 
@@ -352,16 +346,6 @@ extension Hub {
         return matching[subscription].waitsLong(isBehind: sessions[session].isBehind && !isGated)
             && matching[subscription].filter == nil && !matching[subscription].kind.hasOld
             && matching[subscription].role == .observes && sessions[session].grant == nil
-    }
-
-    /// A reader is owed a first key. A slow one isn't told before others that came earlier.
-    private mutating func beginSharing(_ subscription: SubscriptionHandle) {
-        let session = matching[subscription].session
-        if !matching[subscription].hasBacklog {
-            sessions[session].makeBacklog().ready.append(subscription)
-            markBehind(session)
-        }
-        matching.joinLane(subscription, at: delivery.eventNumber - 1)
     }
 
     /// Notes an event for a reader that shares what it is owed.
@@ -391,7 +375,7 @@ extension Hub {
         guard noted.isFirst else { return noted }
         insight.count(steps: noted.before == 0 ? Cost.owed : Cost.renewed)
         if noted.before == 0 { matching.reach.retain(news.observable) }
-        if matching.lanes[lane].hasUnowed { forgetUnowed(in: lane) }
+        forgetUnowed(in: lane)
         return noted
     }
 
@@ -428,7 +412,7 @@ extension Hub {
         matching[subscription].lag.next = Lag.standing
         insight.count(steps: matching.lanes[lag.lane].stepsToMove(lag))
         matching.lanes[lag.lane].move(lag, from: told)
-        if matching.lanes[lag.lane].hasUnowed { forgetUnowed(in: lag.lane) }
+        forgetUnowed(in: lag.lane)
     }
 
     /// A reader that shared what it is owed needs it no more.
@@ -441,12 +425,6 @@ extension Hub {
         let sessionBacklog = sessions[matching[subscription].session].makeBacklog()
         sessionBacklog.owedCount -= Int(lag.owedCount)
         if !matching[subscription].hasBacklog { sessionBacklog.ready.remove(subscription) }
-        leaveLane(lag)
-    }
-
-    /// A reader has left its lane. What nobody is owed any more is forgotten later, because this may be in the middle of
-    /// a write.
-    private mutating func leaveLane(_ lag: Lag) {
         insight.count(steps: matching.lanes[lag.lane].stepsToMove(lag))
         guard let keys = matching.lanes.leave(lag) else { return forgetUnowed(in: lag.lane) }
         let rest = Backlog()
@@ -454,8 +432,10 @@ extension Hub {
         requests.abandon(rest)
     }
 
-    /// Some of what nobody is owed any more is forgotten later. Each write takes more of it out of the lane than it adds.
+    /// Some of what nobody is owed any more is forgotten later, because this may be in the middle of a write. Each write
+    /// takes more of it out of the lane than it adds.
     private mutating func forgetUnowed(in lane: LaneHandle) {
+        guard matching.lanes[lane].hasUnowed else { return }
         let rest = Backlog()
         matching.lanes[lane].takeUnowed(into: &rest.keys)
         requests.abandon(rest)

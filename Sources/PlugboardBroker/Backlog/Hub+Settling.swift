@@ -11,15 +11,29 @@ extension Hub {
     func state(of subscription: SubscriptionHandle, _ backlog: Backlog) -> Backlog.State {
         if backlog.awaitsReply || backlog.snapshot != nil { return .reply }
         if backlog.isPaused, backlog.steps == 0 { return .pause }
-        let next = backlog.next(matching.firstKey(of: subscription))
-        if case .nothing = next { return .nothing }
-        if case .replayed = next, backlog.replay?.readyCount == 0 { return .journal }
-        if !phases.isEmpty, let key = backlog.gated(next, sessions[matching[subscription].session], keyspace),
-            phases.holds(key, from: matching[subscription].phase)
-        {
-            return .phase(key)
+        let (gated, isHeld): (ObservableHandle?, Bool?)
+        switch backlog.next(matching.firstKey(of: subscription)) {
+        case .nothing: return .nothing
+        case .synced, .gap: return .room
+        case .replayed:
+            if backlog.replay?.readyCount == 0 { return .journal }
+            if phases.isEmpty { return .room }
+            let session = matching[subscription].session
+            // An event that this client may not see is skipped, so it doesn't wait for a phase. Nobody would
+            // tell it when that phase ends.
+            let found = backlog.replay?.withFrontKey {
+                sessions[session].authorize(.subscribe, $0) ? keyspace.find($0) : nil
+            }
+            (gated, isHeld) = (found ?? nil, false)
+        case .key(let owed):
+            gated = owed.isGated ? owed.observable : nil
+            isHeld = backlog.window?.holds(keyspace.hash(of: owed.observable), event: owed.event)
+        case .line(let header):
+            gated = header.observable
+            isHeld = backlog.window?.holds(header.keyHash, event: header.event)
         }
-        return backlog.isHeld(next, keyspace) ? .window : .room
+        if let gated, phases.holds(gated, from: matching[subscription].phase) { return .phase(gated) }
+        return isHeld == true ? .window : .room
     }
 
     /// Call after anything that may have changed a subscription's state. Gives up a backlog that isn't needed
@@ -114,7 +128,9 @@ extension Hub {
                 held = bytes == 0 ? held + 1 : 0
             } else {
                 sessionBacklog.ready.removeSwapping(at: sessionBacklog.turn)
-                matching[subscription].backlog?.endReady(owesNothing: matching[subscription].owesNothing)
+                matching[subscription].backlog?.isReady = false
+                // Steps end with what was owed, even if no line came of it.
+                if matching[subscription].owesNothing { matching[subscription].backlog?.steps = 0 }
                 dropEmptyBacklog(of: subscription)
             }
             steps += Cost.share + bytes / Cost.bytesOwedPerStep
@@ -140,8 +156,11 @@ extension Hub {
         var isReady = false
         while !isReady, case .room = state(of: subscription, backlog) {
             isReady = sessions[session].outbox.count >= end || delivery.judge.hasExaminedEnough
-            if delivery.isWithinEvent, backlog.isAtGap(matching.firstKey(of: subscription)) { isReady = true }
-            if !isReady, tellNext(subscription, backlog) { backlog.takeStep() }
+            // A gap isn't told in the middle of a write, whose event may still fall into it.
+            if delivery.isWithinEvent, case .gap = backlog.next(matching.firstKey(of: subscription)) {
+                isReady = true
+            }
+            if !isReady, tellNext(subscription, backlog), backlog.steps > 0 { backlog.steps -= 1 }
         }
         endTelling(subscription, from: told)
         return isReady
@@ -163,17 +182,29 @@ extension Hub {
             let isTold = tellKey(subscription, backlog)
             if !isTold, matching[subscription].filter == nil { delivery.judge.countSkipped() }
             return isTold
-        case .line(let header): tellLine(header, subscription, backlog)
-        case .gap: return backlog.takeGap().map { tell($0, subscription, backlog) } ?? false
+        case .line(let header):
+            let session = matching[subscription].session
+            backlog.lines.appendFront(to: &sessions[session].outbox.own)
+            backlog.advance(header.revision)
+            beginWindow(of: subscription, header.keyHash, backlog)
+            sessions[session].backlog?.queuedBytes -= backlog.lines.removeFront()
+            return true
+        case .gap:
+            backlog.awaitsGap = false
+            return backlog.lines.takeGap().map { tell($0, subscription, backlog) } ?? false
         }
-        return true
     }
 
     /// Sends an owed key as it is now. Returns false if there is nothing to send about it.
     private mutating func tellKey(_ subscription: SubscriptionHandle, _ backlog: Backlog) -> Bool {
-        let lag = matching[subscription].lag
-        guard let (place, owed, notes) = firstOwed(lag, backlog) else { return false }
-        let session = matching[subscription].session
+        let (lag, session) = (matching[subscription].lag, matching[subscription].session)
+        let isSharing = matching[subscription].isSharing
+        guard let place = isSharing ? matching.lanes[lag.lane].firstPlace(for: lag) : backlog.keys.front
+        else { return false }
+        let known = backlog.known[place]
+        let owed =
+            isSharing ? matching.lanes[lag.lane].owed(place, to: lag, knowing: known) : backlog.keys[place]
+        let notes = isSharing ? matching.lanes[lag.lane].keys.notes(at: place) : backlog.keys.notes(at: place)
         let before = sessions[session].outbox.own.count
         if owed.isWritten {
             if let line = notes.held { sessions[session].outbox.own.append(line.bytes.span) }
@@ -187,27 +218,13 @@ extension Hub {
             backlog.advance(owed.revision)
             beginWindow(of: subscription, keyspace.hash(of: owed.observable), backlog)
         }
-        if lag.lane == .none {
+        if isSharing {
+            advance(place, in: lag, to: subscription, backlog)
+        } else {
             forget(place, of: subscription)
             matching.forget(owed.observable, &keyspace)
-        } else {
-            advance(place, in: lag, to: subscription, backlog)
         }
         return isTold
-    }
-
-    /// The first key that a subscription is owed, its own or in its lane.
-    private mutating func firstOwed(_ lag: Lag, _ backlog: Backlog) -> (
-        ConflatedKeys.Place, OwedKey, OwedNotes
-    )? {
-        if lag.lane == .none {
-            return backlog.keys.front.map { ($0, backlog.keys[$0], backlog.keys.notes(at: $0)) }
-        }
-        guard let place = matching.lanes[lag.lane].firstPlace(for: lag) else { return nil }
-        var visits = 0
-        let owed = matching.lanes[lag.lane].owed(place, to: lag, knowing: backlog.known[place], &visits)
-        delivery.judge.count(visits)
-        return (place, owed, matching.lanes[lag.lane].keys.notes(at: place))
     }
 
     /// Appends the line of an owed key as it is now. Appends nothing if there is nothing to say about it.
@@ -241,16 +258,6 @@ extension Hub {
         let text = matching[subscription].text
         let form = OwnForm(event, telling, ObserverEntry.words(text, matching[subscription].kind))
         form.append(tail, delivery.judge.change, for: matching[text], to: &buffer)
-    }
-
-    private mutating func tellLine(
-        _ header: PendingLines.Header, _ subscription: SubscriptionHandle, _ backlog: Backlog
-    ) {
-        let session = matching[subscription].session
-        backlog.lines.appendFront(to: &sessions[session].outbox.own)
-        backlog.advance(header.revision)
-        beginWindow(of: subscription, header.keyHash, backlog)
-        sessions[session].backlog?.queuedBytes -= backlog.lines.removeFront()
     }
 
     /// Reads dropped events again from the journal. Those that it doesn't have are reported as missing. Returns whether there
@@ -324,7 +331,7 @@ extension Hub {
         let now = deadlines.now
         backlog.window?.add(keyHash, at: now)
         guard backlog.window?.isTicking == false else { return }
-        backlog.window?.open(event: delivery.eventNumber)
+        backlog.window?.openEvent = delivery.eventNumber
         backlog.window?.ticket = deadlines.add(at: now + span, .window(subscription))
     }
 

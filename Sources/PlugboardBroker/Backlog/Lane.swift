@@ -53,9 +53,9 @@ struct Lane: ~Copyable, Checked {
     /// Keys by their newest events. `skipped` counts from when the key came here.
     var keys = ConflatedKeys()
     /// Up to where its readers were told.
-    private var stands = Stands()
+    fileprivate private(set) var stands = Stands()
     /// When its readers began to wait.
-    private var falls = Stands()
+    fileprivate private(set) var falls = Stands()
     private var marks = Marks()
     /// The event that was noted last, and what the lane had of its key.
     private var noted = (event: UInt64(0), key: Noted(place: 0))
@@ -165,13 +165,10 @@ struct Lane: ~Copyable, Checked {
         return first >= 0 ? first : nil
     }
 
-    /// A key as one reader is owed it, which knows so many of its writes if that isn't nil. Adds to `visits` how many
-    /// marks were looked at.
-    func owed(_ place: ConflatedKeys.Place, to lag: Lag, knowing writes: UInt32?, _ visits: inout Int)
-        -> OwedKey
-    {
+    /// A key as one reader is owed it, which knows so many of its writes if that isn't nil.
+    func owed(_ place: ConflatedKeys.Place, to lag: Lag, knowing writes: UInt32?) -> OwedKey {
         var owed = keys[place]
-        owed.forget(writes: writes ?? marks.writes(at: place, upTo: lag.fell, &visits))
+        owed.forget(writes: writes ?? marks.writes(at: place, upTo: lag.fell))
         return owed
     }
 }
@@ -186,17 +183,12 @@ private struct Stands: ~Copyable {
         var first: ConflatedKeys.Place = -1
     }
 
-    private(set) var all = List<Stand>()
+    private(set) var all: [Stand] = []
+
+    var readerCount: Int { all.reduce(0) { $0 + Int($1.readers) } }
 
     /// The first of those who have this event or a later one.
-    func first(from event: UInt64) -> Int {
-        var (low, high) = (0, all.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if all[middle].event < event { low = middle + 1 } else { high = middle }
-        }
-        return low
-    }
+    func first(from event: UInt64) -> Int { countFirst(of: all.count) { all[$0].event < event } }
 
     /// Whether somebody has the event `from` or a later one, and one before `end`.
     func has(from event: UInt64, before end: UInt64 = .max) -> Bool {
@@ -210,18 +202,13 @@ private struct Stands: ~Copyable {
             all[stand].readers += 1
             return
         }
-        let added = Stand(event: event, first: first)
-        all.append(added)
-        for place in (stand..<all.count - 1).reversed() { all[place + 1] = all[place] }
-        all[stand] = added
+        all.insert(Stand(event: event, first: first), at: stand)
     }
 
     mutating func remove(_ event: UInt64) {
         let stand = first(from: event)
         all[stand].readers -= 1
-        guard all[stand].readers == 0 else { return }
-        for next in stand..<all.count - 1 { all[next] = all[next + 1] }
-        _ = all.popLast()
+        if all[stand].readers == 0 { all.remove(at: stand) }
     }
 
     /// Those who were owed nothing are owed this key.
@@ -248,93 +235,58 @@ private struct Mark: BitwiseCopyable {
     let event: UInt64
     /// How often its key had been written by then.
     let writes: UInt32
-    /// The next older mark of the key, or the next free place; −1 if there is none.
-    var older: Int32 = -1
-    /// How many marks the key has with this one, and with how many they are looked through.
-    var count: UInt32 = 1
-    var countMax: UInt32 = 8
-
 }
 
 private struct Marks: ~Copyable {
-    private var all = List<Mark>()
-    private var free: Int32 = -1
-    /// The newest mark of each key, by its place in the lane.
-    private var newest = List<Int32>()
+    /// Those of each key, the oldest first, by its place in the lane.
+    private var all: [[Mark]] = []
 
     /// Adds a mark that is newer than the others of its key, unless it is there. Marks that nobody needs any more
     /// don't pile up.
-    mutating func add(_ mark: Mark, at key: ConflatedKeys.Place, _ falls: borrowing Stands) {
-        while newest.count <= Int(key) { newest.append(-1) }
-        if let last = last(at: key), all[last].event == mark.event { return }
-        while let last = last(at: key), !falls.has(from: all[last].event, before: mark.event) {
-            removeNewest(at: key)
+    mutating func add(_ mark: Mark, at place: ConflatedKeys.Place, _ falls: borrowing Stands) {
+        let key = Int(place)
+        while all.count <= key { all.append([]) }
+        if all[key].last?.event == mark.event { return }
+        while let last = all[key].last, !falls.has(from: last.event, before: mark.event) {
+            all[key].removeLast()
         }
-        if let last = last(at: key), all[last].count >= all[last].countMax {
-            thinOut(at: key, before: mark.event, falls)
-        }
-        push(mark, at: key)
+        if all[key].count == all[key].capacity { thinOut(key, before: mark.event, falls) }
+        all[key].append(mark)
     }
 
     /// How often a key had been written up to an event.
-    func writes(at key: ConflatedKeys.Place, upTo event: UInt64, _ visits: inout Int) -> UInt32 {
-        var place = last(at: key) ?? -1
-        while place >= 0 {
-            visits += 1
-            if all[place].event <= event { return all[place].writes }
-            place = Int(all[place].older)
-        }
-        return 0
+    func writes(at key: ConflatedKeys.Place, upTo event: UInt64) -> UInt32 {
+        guard all.indices.contains(Int(key)) else { return 0 }
+        let marks = all[Int(key)]
+        let known = countFirst(of: marks.count) { marks[$0].event <= event }
+        return known > 0 ? marks[known - 1].writes : 0
     }
 
     mutating func removeAll(at key: ConflatedKeys.Place) {
-        while last(at: key) != nil { removeNewest(at: key) }
-    }
-
-    private func last(at key: ConflatedKeys.Place) -> Int? {
-        guard newest.indices.contains(Int(key)), newest[Int(key)] >= 0 else { return nil }
-        return Int(newest[Int(key)])
-    }
-
-    private mutating func push(_ mark: Mark, at key: ConflatedKeys.Place) {
-        var mark = mark
-        mark.older = newest[Int(key)]
-        if let last = last(at: key) {
-            (mark.count, mark.countMax) = (all[last].count + 1, all[last].countMax)
-        }
-        if free >= 0 {
-            newest[Int(key)] = free
-            free = all[Int(free)].older
-            all[Int(newest[Int(key)])] = mark
-        } else {
-            newest[Int(key)] = Int32(truncatingIfNeeded: all.count)
-            all.append(mark)
-        }
-    }
-
-    private mutating func removeNewest(at key: ConflatedKeys.Place) {
-        let place = newest[Int(key)]
-        newest[Int(key)] = all[Int(place)].older
-        all[Int(place)].older = free
-        free = place
+        if all.indices.contains(Int(key)) { all[Int(key)] = [] }
     }
 
     /// Removes the marks of a key that nobody needs any more. Next time there may be twice as many.
-    private mutating func thinOut(
-        at key: ConflatedKeys.Place, before event: UInt64, _ falls: borrowing Stands
-    ) {
+    private mutating func thinOut(_ key: Int, before event: UInt64, _ falls: borrowing Stands) {
         var (kept, until): ([Mark], UInt64) = ([], event)
-        while let last = last(at: key) {
-            let mark = all[last]
-            if falls.has(from: mark.event, before: until) {
-                kept.append(Mark(event: mark.event, writes: mark.writes))
-            }
+        for mark in all[key].reversed() {
+            if falls.has(from: mark.event, before: until) { kept.append(mark) }
             until = mark.event
-            removeNewest(at: key)
         }
-        for index in kept.indices.reversed() { push(kept[index], at: key) }
-        if let last = last(at: key) { all[last].countMax = UInt32(kept.count * 2 + 8) }
+        all[key] = kept.reversed()
+        all[key].reserveCapacity(kept.count * 2)
     }
+}
+
+/// How many of so many come first: for those it is true, and for all others it isn't.
+@inline(__always)
+private func countFirst(of count: Int, where isFirst: (Int) -> Bool) -> Int {
+    var (low, high) = (0, count)
+    while low < high {
+        let middle = (low + high) / 2
+        if isFirst(middle) { low = middle + 1 } else { high = middle }
+    }
+    return low
 }
 
 /// Readers of one lane that stand next to each other in a list of observers. While none of them moves on or may go on,
@@ -386,7 +338,7 @@ struct ReaderRuns: ~Copyable {
     private var found: UInt64 = 0
     private var seen: UInt64 = 0
     /// Some readers are owed more than is counted.
-    private(set) var hasUncounted = false
+    var hasUncounted: Bool { all.indices.contains { all[$0].uncounted > 0 } }
 
     /// Call before an event is told. Returns whether it is worthwhile to find them: no reader has moved since the last
     /// event.
@@ -415,15 +367,10 @@ struct ReaderRuns: ~Copyable {
     }
 
     /// Tells a run of an event. Returns whether its readers needn't be looked at.
-    mutating func owe(_ key: Lane.Noted, toRun index: Int) -> Bool {
-        let isDone = all[index].owe(key)
-        if all[index].uncounted > 0 { hasUncounted = true }
-        return isDone
-    }
+    mutating func owe(_ key: Lane.Noted, toRun index: Int) -> Bool { all[index].owe(key) }
 
     mutating func endCounting() {
         for index in all.indices { all[index].uncounted = 0 }
-        hasUncounted = false
     }
 }
 
@@ -496,37 +443,24 @@ extension Lanes {
         try Lane.always.agree("a lane has readers", all.count, readers.count)
         for lane in found.values {
             try all[lane].keys.checkInvariants(keyspace, isSorted: true, &owedBy)
-            try Lane.always.agree("it counts its readers", all[lane].standingCount, readers[lane] ?? 0)
-            try Lane.always.agree("it knows when they began", all[lane].fallenCount, readers[lane] ?? 0)
+            try Lane.always.agree("it counts its readers", all[lane].stands.readerCount, readers[lane] ?? 0)
+            try Lane.always.agree("it knows when they began", all[lane].falls.readerCount, readers[lane] ?? 0)
         }
     }
 }
 
 extension Lane {
-    fileprivate var standingCount: Int { stands.all.indices.reduce(0) { $0 + Int(stands.all[$1].readers) } }
-    fileprivate var fallenCount: Int { falls.all.indices.reduce(0) { $0 + Int(falls.all[$1].readers) } }
-
     /// A reader is owed the end of the list, from where it says, and `known` are some of these keys.
     fileprivate func checkInvariants(_ lag: Lag, _ known: [ConflatedKeys.Place: UInt32])
         throws(BrokenInvariant)
     {
-        let (stand, fall) = (stands.first(from: lag.told), falls.first(from: lag.fell))
-        let isThere =
-            stand < stands.all.count && stands.all[stand].event == lag.told
-            && fall < falls.all.count && falls.all[fall].event == lag.fell
-        try Self.always.hold("a reader has a stand", isThere && lag.next == Lag.standing)
-        var (next, first, count, rewritten): (ConflatedKeys.Place?, ConflatedKeys.Place?, Int, Int) = (
-            keys.front, nil, 0, 0
-        )
-        while let place = next {
-            next = keys.place(after: place)
-            if keys[place].event <= lag.told { continue }
-            if first == nil { first = place }
-            count += 1
-            if let writes = known[place], writes < keys[place].writes { rewritten += 1 }
-        }
-        try Self.always.agree("a reader's keys are counted", Int(lag.owedCount), count)
-        try Self.always.hold("a stand knows its first key", firstPlace(for: lag) == first)
+        let hasStand = stands.has(from: lag.told, before: lag.told + 1) && lag.next == Lag.standing
+        let hasFallen = falls.has(from: lag.fell, before: lag.fell + 1)
+        try Self.always.hold("a reader has a stand", hasStand && hasFallen)
+        let owed = keys.places.filter { keys[$0].event > lag.told }
+        let rewritten = owed.count { known[$0] ?? .max < keys[$0].writes }
+        try Self.always.agree("a reader's keys are counted", Int(lag.owedCount), owed.count)
+        try Self.always.hold("a stand knows its first key", firstPlace(for: lag) == owed.first)
         try Self.always.agree("a key that a reader was told is owed again", known.count, rewritten)
     }
 }

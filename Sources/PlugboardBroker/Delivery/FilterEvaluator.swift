@@ -45,9 +45,6 @@ struct FilterEvaluator: ~Copyable {
     /// A key was skipped without asking a filter.
     mutating func countSkipped() { steps &+= UInt64(Filter.stepsMin) }
 
-    /// So much was looked at for the line of an owed key.
-    mutating func count(_ visits: Int) { steps &+= UInt64(visits) }
-
     /// Others should have their turn.
     var hasExaminedEnough: Bool { steps - examinedFrom >= Self.examinedStepsMax }
 
