@@ -71,12 +71,19 @@ extension Hub {
                 owes(expected.observable, expected.event, to: subscription)
                     || concerns(expected, subscription)
             else { return .filtered }
-            if let barrier, barrier.holds(matching[subscription]),
-                matching[subscription].backlog?.isPaused != true
+            let backlog = matching[subscription].backlog
+            if backlog?.isPaused == true { return .paused }
+            if let barrier, barrier.holds(matching[subscription]) { return .waiting(barrier) }
+            let isBehind = sessions[matching[subscription].session].isBehind
+            if matching[subscription].isTold(expected.hash, isBehind: isBehind) { return .sent }
+            if let backlog, case .phase(let held) = state(of: subscription, backlog),
+                let gate = phases.gate(of: held)
             {
-                return .waiting(barrier)
+                // Whatever waits for a phase also holds back all later events.
+                return .waiting(PhaseBarrier(phase: gate.phase, told: [], earlier: gate.waiting.all))
             }
-            return outcome(of: expected, for: subscription, isReadBack: isReadBack)
+            if matching[subscription].folds(expected.event) { return .conflated }
+            return backlog?.lines.hasGap == true && !isReadBack ? .dropped : .queued
         }
     }
 
@@ -91,24 +98,6 @@ extension Hub {
         delivery.judge.ask(about: expected.number)
         defer { delivery.judge.endAsking() }
         return delivery.judge.concerns(expected.event, from: old, to: expected.value, filter)
-    }
-
-    /// The same for one observer, if its filter lets the event through and no new phase holds it back.
-    private func outcome(
-        of expected: borrowing ExpectedEvent, for subscription: SubscriptionHandle, isReadBack: Bool
-    ) -> DeliveryDecision {
-        let backlog = matching[subscription].backlog
-        let isBehind = sessions[matching[subscription].session].isBehind
-        if backlog?.isPaused == true { return .paused }
-        if matching[subscription].isTold(expected.hash, isBehind: isBehind) { return .sent }
-        if let backlog, case .phase(let held) = state(of: subscription, backlog),
-            let gate = phases.gate(of: held)
-        {
-            // Whatever waits for a phase also holds back all later events.
-            return .waiting(PhaseBarrier(phase: gate.phase, told: [], earlier: gate.waiting.all))
-        }
-        if matching[subscription].folds(expected.event) { return .conflated }
-        return backlog?.lines.hasGap == true && !isReadBack ? .dropped : .queued
     }
 
     func append(_ outcome: DeliveryDecision, to buffer: inout ByteBuffer) {
