@@ -254,7 +254,7 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
             let gate = try bus.there(bus.hub.phases.gate(of: try bus.observable("gate")))
             bus.hub.deadlines.cancel(gate.ticket)
         },
-        StateMistake("Deadlines", "one for each gate") { bus in
+        StateMistake("Deadlines", "each is waited for") { bus in
             // A gate that was closed is closed again.
             let observable = try bus.observable("gate")
             bus.hub.closeAgain(observable, try bus.there(bus.hub.phases.gate(of: observable)))

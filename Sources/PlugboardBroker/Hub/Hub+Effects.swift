@@ -12,7 +12,8 @@ extension Hub {
     mutating func leaveCalls(of session: SessionHandle, until effortEnd: UInt64) -> Bool {
         while let call = sessions[session].calls?.made.first {
             if effort > effortEnd { return false }
-            end([call], nil)
+            insight.count(steps: Cost.call)
+            end(call, .abandoned)
         }
         return endServing(of: session, until: effortEnd)
     }
@@ -30,15 +31,10 @@ extension Hub {
         end(unserved, Refusal(.noProvider, "the plugin \"\(plugin.name)\" that would serve it \(what)"))
     }
 
-    /// Ends calls without an answer, and tells their callers why; nil if the caller has left. Ending one call may end
-    /// another of them.
-    mutating func end(_ ended: [PendingCall], _ refusal: Refusal?) {
+    /// Ends calls without an answer, and tells their callers why. Ending one call may end another of them.
+    mutating func end(_ ended: [PendingCall], _ refusal: Refusal) {
         for call in ended where calls.find(call.number) != nil {
             insight.count(steps: Cost.call)
-            guard let refusal else {
-                end(call, .abandoned)
-                continue
-            }
             var reply = delivery.takeLine()
             ReplyEncoder.appendRefusal(refusal, id: call.id.span, line: call.line, to: &reply)
             delivery.send(reply, to: call.caller, at: revision, &sessions)
@@ -46,7 +42,7 @@ extension Hub {
         }
     }
 
-    /// A call has ended, and its caller was told.
+    /// A call has ended, and its caller was told or has left.
     mutating func end(_ call: PendingCall, _ outcome: CallOutcome) {
         calls.countEnd(of: call, isAnswer: outcome == .answered, at: deadlines.now)
         traceEvent(of: call, outcome)
@@ -126,17 +122,15 @@ extension Hub {
     /// might see less than before.
     private mutating func change(from before: Rights?, to rights: Rights, of session: SessionHandle) -> Bool {
         let change = before.map { access.compare($0, rights) } ?? (showMore: false, showLess: true)
-        if change.showMore { showMore(to: session) }
+        if change.showMore {
+            // What it knows of the other keys may be outdated.
+            for subscription in sessions[session].subscriptions.list.all {
+                matching[subscription].filter?.hide(upTo: revision)
+                renewSnapshot(of: subscription)
+            }
+        }
         endForbidden(of: session)
         return change.showLess
-    }
-
-    /// A client may see more keys from now on. What it knows of them may be outdated.
-    private mutating func showMore(to session: SessionHandle) {
-        for subscription in sessions[session].subscriptions.list.all {
-            matching[subscription].filter?.hide(upTo: revision)
-            renewSnapshot(of: subscription)
-        }
     }
 
     /// Whether events wait for a subscription of a client that may be about hidden keys. Keys of a snapshot don't
@@ -157,8 +151,9 @@ extension Hub {
 
     /// Whether a subscription waits for more than its snapshot.
     private func awaitsEvents(_ subscription: SubscriptionHandle) -> Bool {
-        guard let backlog = matching[subscription].backlog else { return matching[subscription].isSharing }
-        return matching[subscription].isSharing || !backlog.lines.isEmpty || backlog.replay != nil
+        if matching[subscription].isSharing { return true }
+        guard let backlog = matching[subscription].backlog else { return false }
+        return !backlog.lines.isEmpty || backlog.replay != nil
             || backlog.keys.count > backlog.keys.initialCount
     }
 
@@ -253,11 +248,8 @@ extension Hub {
     /// A subscription has begun, or is about to end. Counts what the broker remembers for it, and weighs
     /// plugins that start on demand. `sign` is -1 when it ends.
     mutating func updateDemand(of subscription: SubscriptionHandle, _ sign: Int) {
-        let session = matching[subscription].session
-        let traced = matching[subscription].isTracer ? insight.tracing.patterns(of: subscription).count : 0
-        let observed = matching[subscription].keys.count + matching[subscription].patterns.count
-        let account = access.account(of: sessions[session])
-        account.used.subscriptions += sign * (observed + traced)
+        let account = access.account(of: sessions[matching[subscription].session])
+        account.used.subscriptions += sign * patternCount(of: subscription)
         account.used.kept += sign * (matching[subscription].filter?.bytes ?? 0)
         for plugin in supervision.onDemand where isObserver(subscription, of: plugin) {
             plugin.demand?.observers += sign
@@ -265,14 +257,18 @@ extension Hub {
         }
     }
 
+    /// Of those that it observes or traces.
+    func patternCount(of subscription: SubscriptionHandle) -> Int {
+        matching[subscription].keys.count + matching[subscription].patterns.count
+            + insight.tracing.patterns(of: subscription).count
+    }
+
     mutating func end(_ subscription: SubscriptionHandle) {
         insight.count(steps: Cost.subscription)
         updateDemand(of: subscription, -1)
-        if matching[subscription].isTracer {
-            let (ticket, visits) = insight.tracing.remove(subscription)
-            if let ticket { deadlines.cancel(ticket) }
-            insight.count(steps: visits)
-        }
+        let (ticket, visits) = insight.tracing.remove(subscription)
+        if let ticket { deadlines.cancel(ticket) }
+        insight.count(steps: visits)
         writeOff(subscription)
         let session = matching[subscription].session
         detach(subscription)

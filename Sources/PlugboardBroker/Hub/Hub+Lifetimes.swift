@@ -212,9 +212,8 @@ extension Hub {
     }
 
     private mutating func handOver(_ left: LeaseHandle, _ before: Account?, to session: SessionHandle) {
-        let lease = inherit(
-            left, before, by: sessions[session].lease, access.account(of: sessions[session])
-        )
+        let account = access.account(of: sessions[session])
+        let lease = inherit(left, before, by: sessions[session].lease, account)
         sessions[session].lease = lease
         keyspace.lifetimes.setDeadline(.none, grace: graces.milliseconds(of: session), of: lease)
     }
@@ -260,9 +259,8 @@ extension Hub {
     /// What an earlier broker's clients had bound waits for them, if it wasn't deleted or overwritten later. Their time
     /// begins anew.
     mutating func waitForReturns(_ absences: [ProgramName: (lease: LeaseHandle, milliseconds: UInt64)]) {
-        for (name, (lease, milliseconds)) in absences.sorted(by: {
-            $0.value.lease.slot < $1.value.lease.slot
-        }) {
+        let inOrder = absences.sorted { $0.value.lease.slot < $1.value.lease.slot }
+        for (name, (lease, milliseconds)) in inOrder {
             if !keyspace.lifetimes.leases[lease].isEmpty, graces.hasRoom(for: name) {
                 waitForReturn(lease, Absence(name: name), milliseconds)
             } else {

@@ -6,17 +6,23 @@ import PlugboardMemory
 import PlugboardWire
 
 extension Hub: Checked {
-    /// Checks the whole state between two turns. Throws the first thing that doesn't hold.
+    /// Throws the first thing that doesn't hold.
     func checkInvariants() throws(BrokenInvariant) {
+        // What open clients would leave behind, and what waits for those that may come back.
+        let leases = sessions.handles.compactMap { sessions[$0].lease } + graces.absences.keys
         try keyspace.checkInvariants(deadlines, leases)
         try deadlines.checkInvariants()
         try checkSubscriptions()
-        try checkKeys()
         try checkDelivery()
         try checkCalls()
         try checkDeadlines()
+        let records = keyspace.all.handles.filter { !keyspace[$0].isReserved }
+        let bytes = records.reduce(0) { $0 + keyspace[$1].recordBytes }
+        try Self.always.agree("it counts the bytes of their records", durability.records.liveBytes, bytes)
         try access.checkInvariants(foundUse())
-        try keyspace.checkAuthors(signatures)
+        // Authors are also referred to by values and the history.
+        let signatures = sessions.handles.compactMap { sessions[$0].signature }
+        try keyspace.checkAuthors([insight.author] + signatures)
         try durability.replies.checkInvariants(sessions)
         try Self.always.hold("no batch is being written", durability.records.eventsOfBatch == 0)
         try delivery.checkInvariants(sessions)
@@ -27,19 +33,15 @@ extension Hub: Checked {
     private func checkSubscriptions() throws(BrokenInvariant) {
         for session in sessions.handles {
             try sessions[session].subscriptions.checkInvariants(of: session, matching)
-        }
-        for session in sessions.handles {
             let found = sessions[session].subscriptions.list.all.count { !matching[$0].isDirect }
-            let (client, stated) = (
-                "client \(sessions[session].client)", Int(sessions[session].indirectCount)
-            )
-            try Session.always.agree("it counts what can't be told at once", stated, found, of: client)
+            let (client, stated) = (sessions[session].client, Int(sessions[session].indirectCount))
+            try Session.always.agree(
+                "it counts what can't be told at once", stated, found, of: "client \(client)")
         }
         let listed = sessions.handles.reduce(0) { $0 + sessions[$1].subscriptions.count }
         try Session.always.agree("each subscription is a client's", matching.handles.count, listed)
         try matching.checkInvariants(keyspace, sessions)
         try insight.tracing.checkInvariants(matching)
-        try rhythmsAreKept()
         try knownShapesAreSo()
     }
 
@@ -55,54 +57,33 @@ extension Hub: Checked {
         }
     }
 
-    private func rhythmsAreKept() throws(BrokenInvariant) {
+    // MARK: Deadlines
+
+    /// Each deadline belongs to somebody who waits for it, and the other way round. Gates, calls and bonds are
+    /// compared with theirs by their rooms.
+    private func checkDeadlines() throws(BrokenInvariant) {
+        let always = Deadlines.always
+        var waiting = phases.count + calls.count + keyspace.lifetimes.timedCount
+        waiting += insight.tracing.restingCount
         for subscription in matching.handles {
             guard let ticket = matching[subscription].backlog?.window?.ticket else { continue }
             let isTimed = deadlines.deadline(of: ticket) == .window(subscription)
             let name = "subscription \(matching[subscription].serial)"
             try Window.always.hold("the deadline of a rhythm is there", isTimed, of: name)
+            waiting += 1
         }
-    }
-
-    // MARK: Keys
-
-    private func checkKeys() throws(BrokenInvariant) {
-        var bytes = 0
-        for observable in keyspace.all.handles {
-            if !keyspace[observable].isReserved { bytes += keyspace[observable].recordBytes }
+        for (lease, absence) in graces.absences {
+            let ticket = keyspace.lifetimes.leases[lease].deadline
+            let isTimed = deadlines.deadline(of: ticket) == .grace(lease)
+            try always.hold("one for each who may come back", isTimed, of: "client \(absence.client)")
+            waiting += 1
         }
-        try Self.always.agree("it counts the bytes of their records", durability.records.liveBytes, bytes)
-    }
-
-    // MARK: Deadlines
-
-    /// What open clients would leave behind, and what waits for those that may come back.
-    private var leases: [LeaseHandle] {
-        sessions.handles.compactMap { sessions[$0].lease } + graces.absences.keys
-    }
-
-    /// The references to authors besides values and the history: those of clients and of the broker itself.
-    private var signatures: [AuthorHandle] {
-        [insight.author] + sessions.handles.compactMap { sessions[$0].signature }
-    }
-
-    /// Each deadline belongs to somebody who waits for it, and the other way round.
-    private func checkDeadlines() throws(BrokenInvariant) {
-        let always = Deadlines.always
-        var due = DueCounts()
-        for deadline in deadlines.all { due.add(deadline) }
-        var ticking = 0
-        for subscription in matching.handles
-        where matching[subscription].backlog?.window?.isTicking == true { ticking += 1 }
-        try always.agree("one for each gate", due.gates, phases.count)
-        try always.agree("one for each rhythm that ticks", due.windows, ticking)
-        try always.agree("one for each tracer that rests", due.traces, insight.tracing.restingCount)
-        try always.agree("one for each call", due.calls, calls.count)
-        try always.agree("one for each bond to a time", due.expiries, keyspace.lifetimes.timedCount)
-        try always.agree("one for each client that may come back", due.graces, graces.absences.count)
-        let ends = keyspace.lifetimes.isGoingOn ? 1 : 0
-        try always.agree("one while keys of the departed are to go", due.ends, ends)
-        try always.agree("one while the broker is watched", due.ownStates, insight.isWatched ? 1 : 0)
+        let all = deadlines.all
+        let (ends, rounds) = (keyspace.lifetimes.isGoingOn ? 1 : 0, insight.isWatched ? 1 : 0)
+        try always.agree("one while keys of the departed are to go", all.count { $0 == .ended }, ends)
+        try always.agree("one while the broker is watched", all.count { $0 == .ownState }, rounds)
+        let due = all.count { if case .idle = $0 { false } else { true } }
+        try always.agree("each is waited for", due, waiting + ends + rounds)
     }
 
     // MARK: What is owed
@@ -112,6 +93,7 @@ extension Hub: Checked {
         for subscription in matching.handles {
             guard let backlog = matching[subscription].backlog else { continue }
             try backlog.checkInvariants(keyspace, &owedBy)
+            guard sessions[matching[subscription].session].isOpen else { continue }
             try whoIsOwedWaitsForSomething(subscription, backlog)
             try whatIsOwedMayBeSeen(subscription, backlog)
         }
@@ -129,8 +111,7 @@ extension Hub: Checked {
     private func whatIsOwedMayBeSeen(
         _ subscription: SubscriptionHandle, _ backlog: Backlog
     ) throws(BrokenInvariant) {
-        let session = matching[subscription].session
-        guard sessions[session].isOpen, let grant = sessions[session].grant else { return }
+        guard let grant = sessions[matching[subscription].session].grant else { return }
         for place in backlog.keys.places {
             let key = keyspace[backlog.keys[place].observable].key
             let isSeen = backlog.keys[place].isInitial || grant.permit(.subscribe, key)
@@ -141,9 +122,8 @@ extension Hub: Checked {
     private func whoIsOwedWaitsForSomething(
         _ subscription: SubscriptionHandle, _ backlog: Backlog
     ) throws(BrokenInvariant) {
+        if matching[subscription].owesNothing || backlog.isReady { return }
         let session = matching[subscription].session
-        let isOwed = !matching[subscription].owesNothing
-        guard sessions[session].isOpen, isOwed, !backlog.isReady else { return }
         let name = "client \(sessions[session].client)"
         let isBegun = backlog.snapshot == nil || sessions[session].isBusy
         try Backlog.always.hold("a snapshot is being found", isBegun, of: name)
@@ -154,18 +134,11 @@ extension Hub: Checked {
     /// A session is behind as long as events wait until it reads.
     private func whoIsBehindHasAReason(_ session: SessionHandle) throws(BrokenInvariant) {
         let client = "client \(sessions[session].client)"
-        let sessionBacklog = sessions[session].backlog
-        try (sessionBacklog ?? SessionBacklog()).checkInvariants(of: session, self)
-        guard sessions[session].isOpen else { return }
-        let isCatchingUp =
-            sessionBacklog.map { !$0.ready.isEmpty || !$0.deferred.isEmpty || $0.isReading(matching) }
-            ?? false
-        let isBehind = sessions[session].isBehind
-        try Session.always.hold(
-            "it is behind while something is to come first",
-            isBehind || !isCatchingUp,
-            of: client
-        )
+        let backlog = sessions[session].backlog ?? SessionBacklog()
+        try backlog.checkInvariants(of: session, self)
+        let isUpToDate = backlog.ready.isEmpty && backlog.deferred.isEmpty && !backlog.isReading(matching)
+        let isSo = sessions[session].isBehind || !sessions[session].isOpen || isUpToDate
+        try Session.always.hold("it is behind while something is to come first", isSo, of: client)
     }
 
     // MARK: Calls
@@ -176,10 +149,9 @@ extension Hub: Checked {
             try Supervision.always.hold("who reports is there", sessions.contains(reporter))
         }
         for plugin in supervision.onDemand {
-            let observers = countObservers(of: plugin)
-            let stated = plugin.demand?.observers ?? -1
+            let (stated, found) = (plugin.demand?.observers ?? -1, countObservers(of: plugin))
             try Supervision.always.agree(
-                "demand is the observers that there are", stated, observers, of: plugin.name)
+                "demand is the observers that there are", stated, found, of: plugin.name)
         }
     }
 
@@ -188,15 +160,20 @@ extension Hub: Checked {
     private func foundUse() -> [ObjectIdentifier: Quota] {
         var found: [ObjectIdentifier: Quota] = [:]
         for session in sessions.handles {
-            let use = use(of: session)
             for kind in [WaitingBytes.Kind.owed, .partial] {
                 let payer = access.payer(of: kind, sessions[session])
                 found[ObjectIdentifier(payer), default: Quota()][kind] += sessions[session].waiting[kind]
             }
             let account = ObjectIdentifier(access.account(of: sessions[session]))
-            found[account, default: Quota()].connections += 1
-            found[account, default: Quota()].subscriptions += use.subscriptions
-            found[account, default: Quota()].kept += use.kept
+            var use = found[account] ?? Quota()
+            use.connections += 1
+            use.subscriptions += sessions[session].calls?.services.count ?? 0
+            use.kept += keyspace.willBytes(of: sessions[session].lease)
+            for subscription in sessions[session].subscriptions.list.all {
+                use.subscriptions += patternCount(of: subscription)
+                use.kept += matching[subscription].filter?.bytes ?? 0
+            }
+            found[account] = use
         }
         for (lease, absence) in graces.absences {
             guard let account = absence.account else { continue }
@@ -210,38 +187,6 @@ extension Hub: Checked {
             found[ObjectIdentifier(account), default: Quota()].kept += bytes
         }
         return found
-    }
-
-    private func use(of session: SessionHandle) -> (subscriptions: Int, kept: Int) {
-        var patterns = sessions[session].calls?.services.count ?? 0
-        var kept = keyspace.willBytes(of: sessions[session].lease)
-        for subscription in sessions[session].subscriptions.list.all {
-            patterns += matching[subscription].keys.count + matching[subscription].patterns.count
-            let isTracer = matching[subscription].isTracer
-            patterns += isTracer ? insight.tracing.patterns(of: subscription).count : 0
-            kept += matching[subscription].filter?.bytes ?? 0
-        }
-        return (patterns, kept)
-    }
-}
-
-private struct DueCounts {
-    private(set) var (expiries, ends, calls, windows, traces, ownStates, gates, graces) = (
-        0, 0, 0, 0, 0, 0, 0, 0
-    )
-
-    mutating func add(_ deadline: Deadline) {
-        switch deadline {
-        case .expiry: expiries += 1
-        case .ended: ends += 1
-        case .call: calls += 1
-        case .window: windows += 1
-        case .trace: traces += 1
-        case .ownState: ownStates += 1
-        case .gate: gates += 1
-        case .grace: graces += 1
-        case .idle: break
-        }
     }
 }
 

@@ -1,8 +1,7 @@
 // A list of what waits for others, which may answer in any order: calls for their answers, a gate for acknowledgements.
-// Owned by whoever waits.
+// It is in the order in which it came, each under a key that no other has. To remove one, or to find the first, takes
+// one step, however many there are. Owned by whoever waits.
 
-/// What waits, in the order in which it came to this list, each under a key that no other has. To remove one, or to
-/// find the first, takes one step, however many there are.
 struct WaitingList<Key: Hashable, Element> {
     private var elements: [Key: (element: Element, number: Int)] = [:]
     /// The keys of those that came, also of some that are gone, from this number on. The first one is there.
