@@ -51,7 +51,6 @@ struct Delivery: ~Copyable {
         dirty.append(session)
     }
 
-    /// Notes that a session was heard.
     @inline(__always)
     mutating func touch(heard session: SessionHandle, _ sessions: inout SessionTable) {
         if sessions[session].isTouched { return }
@@ -70,7 +69,6 @@ struct Delivery: ~Copyable {
         touch(heard: session, &sessions)
     }
 
-    /// Call when a session is served.
     @inline(__always)
     mutating func beginServing(_ session: SessionHandle, _ sessions: inout SessionTable) {
         sessions[session].isTouched = false
@@ -111,7 +109,6 @@ struct Delivery: ~Copyable {
         freed.removeAll()
         isWithinEvent = false
     }
-    /// All sessions to be dismissed were.
     mutating func forgetDismissed() { dismissed.removeAll() }
 
     /// Removes a session that ends from all lists of the turn. An event may have come in the moment in which
@@ -133,7 +130,9 @@ struct Delivery: ~Copyable {
     /// Call after a request. A client that is behind gets the reply later.
     @inline(__always)
     mutating func end(_ session: SessionHandle, at revision: UInt64, _ sessions: inout SessionTable) {
-        if replyStart != nil { deferReply(of: session, at: revision, &sessions) }
+        guard let start = replyStart else { return }
+        replyStart = nil
+        if sessions[session].isBehind { sessions[session].putOffOwn(from: start, until: revision) }
     }
 
     /// Prepares a session so that a reply can be appended to its own bytes.
@@ -160,16 +159,6 @@ struct Delivery: ~Copyable {
         if sessions[session].outbox.sharedBytes > 0 { takeOverLog(session, &sessions) }
     }
 
-    /// Takes a reply back. A client that is behind gets it after all that it is owed now.
-    private mutating func deferReply(
-        of session: SessionHandle, at revision: UInt64, _ sessions: inout SessionTable
-    ) {
-        guard let start = replyStart else { return }
-        replyStart = nil
-        guard sessions[session].isBehind else { return }
-        sessions[session].putOffOwn(from: start, until: revision)
-    }
-
     /// Work space for a line to one client. Call `send` or `giveBack` afterwards.
     mutating func takeLine() -> ByteBuffer {
         var line = ByteBuffer()
@@ -182,44 +171,29 @@ struct Delivery: ~Copyable {
         workSpace = line
     }
 
-    /// Appends a line that was made in the work space; see `append`.
+    /// Appends a line that was made in the work space, and doesn't reply to the line being executed. A client that is
+    /// behind gets it after all that it is owed up to `revision`.
     mutating func send(
         _ line: consuming ByteBuffer,
         to session: SessionHandle,
         at revision: UInt64,
         _ sessions: inout SessionTable
     ) {
-        append(line, to: session, at: revision, &sessions)
+        if sessions[session].takesAnswers {
+            touch(awaited: session, &sessions)
+            if sessions[session].isBehind {
+                sessions[session].putOff(line.bytes, until: revision)
+            } else {
+                openOwn(of: session, &sessions)
+                sessions[session].outbox.own.append(contentsOf: line)
+            }
+        }
         giveBack(line)
-    }
-
-    /// Appends a line that doesn't reply to the line being executed. A client that is behind gets it after
-    /// all that it is owed up to `revision`.
-    mutating func append(
-        _ line: borrowing ByteBuffer,
-        to session: SessionHandle,
-        at revision: UInt64,
-        _ sessions: inout SessionTable
-    ) {
-        guard sessions[session].takesAnswers else { return }
-        touch(awaited: session, &sessions)
-        if sessions[session].isBehind { return sessions[session].putOff(line.bytes, until: revision) }
-        openOwn(of: session, &sessions)
-        sessions[session].outbox.own.append(contentsOf: line)
     }
 
     // MARK: Events
 
-    /// The number of the present event.
     @inline(__always) var eventNumber: UInt64 { log.eventNumber }
-
-    /// The place of the line that tells a change or `leave`; see `FanoutBuffer`.
-    mutating func ownLine(
-        _ form: OwnForm, _ tail: borrowing EventTail, for text: borrowing SubscriptionText
-    ) -> ByteRange {
-        if form.telling == .patch { return log.ownLine(form, tail, judge.patch, for: text) }
-        return log.ownLine(form, tail, judge.change, for: text)
-    }
 
     /// Appends a line of the log to a session's outbox. If too much is unread, the session is behind.
     @inline(__always)
@@ -274,30 +248,23 @@ struct Delivery: ~Copyable {
 
 extension Delivery: Checked {
     func checkInvariants(_ sessions: borrowing SessionTable) throws(BrokenInvariant) {
-        if isDone { try log.checkInvariants() }
+        try Self.always.hold("the log ends with its turn", !isDone || log.isEmpty)
         try buffers.checkInvariants()
         try Self.always.hold("no event has an old value any more", olds.isSettled)
         try Self.always.hold("no reply is half written", replyStart == nil)
-        for session in sessions.handles where !sessions[session].isTouched {
-            try sessions[session].outbox.checkInvariants(sessions[session].client)
-        }
-        try dirtyAreThere(sessions)
         for session in dismissed.all {
             let isThere = sessions.contains(session) && !sessions[session].isOpen
             try Self.always.hold("who is to be dismissed is there, and has been told why", isThere)
         }
         try Self.always.agree("nobody is dismissed twice", dismissed.count, Set(dismissed.all).count)
-    }
-
-    private func dirtyAreThere(_ sessions: borrowing SessionTable) throws(BrokenInvariant) {
         let listed = Set(dirty.all).union(heard.all)
         try Self.always.agree("nobody is touched twice", dirty.count + heard.count, listed.count)
         try Self.always.hold("who is touched is there", listed.isSubset(of: sessions.handles))
         for session in sessions.handles {
-            let isListed = listed.contains(session) == sessions[session].isTouched
-            try Self.always.hold(
-                "who is touched is listed", isListed, of: "client \(sessions[session].client)"
-            )
+            let (client, isTouched) = (sessions[session].client, sessions[session].isTouched)
+            let isListed = listed.contains(session) == isTouched
+            try Self.always.hold("who is touched is listed", isListed, of: "client \(client)")
+            if !isTouched { try sessions[session].outbox.checkInvariants(client) }
         }
     }
 }

@@ -62,7 +62,7 @@ struct OwnForm: BitwiseCopyable, Equatable {
         let kind = ObserverEntry.kind(of: words)
         EventEncoder.appendTail(
             tail,
-            change: telling.isPiece ? change.bytes : Span(),
+            change: telling == .change || telling == .patch ? change.bytes : Span(),
             hasValue: kind.hasValue && telling == .event,
             hasOld: kind.hasOld,
             hasWhen: kind.hasWhen,
@@ -96,7 +96,6 @@ private struct KeptParts: ~Copyable {
 
     init(bytesMax: Int) { total = KeptTotal(most: bytesMax) }
 
-    /// A line that is alone in its memory.
     mutating func hold(_ place: ByteRange, of log: borrowing ByteBuffer) -> SharedBytes {
         if let line, line.place == place { return line.bytes }
         let held = SharedBytes(place.bytes(of: log.bytes), countedBy: total)
@@ -124,7 +123,7 @@ private struct KeptParts: ~Copyable {
 
     private mutating func pieceWithRoom(for count: Int) -> SharedBytes {
         if let piece, piece.count + count <= Self.pieceBytes { return piece }
-        let made = SharedBytes(reserving: max(count, Self.pieceBytes), countedBy: total)
+        let made = SharedBytes(Span(), reserving: max(count, Self.pieceBytes), countedBy: total)
         piece = made
         return made
     }
@@ -137,7 +136,7 @@ private struct KeptParts: ~Copyable {
         let end = min(part.place.end, run.end)
         run = ByteRange(end, run.end)
         let moved = part.start - part.place.start
-        return HeldPart(part.piece, ByteRange(start + moved, end + moved))
+        return HeldPart(shared: part.piece, place: ByteRange(start + moved, end + moved))
     }
 
     mutating func removeAll() {
@@ -166,10 +165,9 @@ struct FanoutBuffer: ~Copyable {
     private var extents = List<Extent>()
     private var kept: KeptParts
     /// The number of the present event.
-    private var event: UInt64 = 0
+    private(set) var eventNumber: UInt64 = 0
     /// Lines with this number are of the present event, and are here. It grows with each event, and if the log starts anew.
     private var lineNumber: UInt64 = 0
-    /// The last line that told a change or `leave`.
     private var own = OwnLine()
     /// For each kind, where the shared part of an event is, and a bit if it is that of the present one.
     private var tails = InlineArray<8, ByteRange>(repeating: .none)
@@ -178,6 +176,7 @@ struct FanoutBuffer: ~Copyable {
     init(keptBytesMax: Int = Limits.sharedOwedBytesMax) { kept = KeptParts(bytesMax: keptBytesMax) }
 
     @inline(__always) var count: Int { bytes.count }
+    var isEmpty: Bool { bytes.isEmpty && extents.isEmpty }
 
     /// There is room for more events in this turn.
     @inline(__always) var hasRoom: Bool {
@@ -186,15 +185,13 @@ struct FanoutBuffer: ~Copyable {
 
     mutating func beginTurn() { turnStart = count }
 
-    @inline(__always) var eventNumber: UInt64 { event }
-
     /// The bytes of a line in the log; valid until more is written.
     @_lifetime(borrow self)
     func bytes(of line: ByteRange) -> Span<UInt8> { line.bytes(of: bytes.bytes) }
 
     @inline(__always)
     mutating func beginEvent() {
-        event &+= 1
+        eventNumber &+= 1
         lineNumber &+= 1
         knownTails = 0
     }
@@ -260,7 +257,6 @@ struct FanoutBuffer: ~Copyable {
     /// Sees to it that a run is kept, if others have to wait for it, too.
     mutating func keep(_ run: ByteRange) { kept.add(run, of: bytes) }
 
-    /// Takes the kept bytes at the start of a run out of it; nil if there are none.
     func takeKept(from run: inout ByteRange) -> HeldPart? { kept.takeFirst(of: &run) }
 
     /// Starts anew, even in the middle of an event. No outbox may refer to it any more.
@@ -323,11 +319,5 @@ enum EventKind: String {
         case .emit: EventEncoder.appendEmitStart(sub: sub, to: &buffer)
         case .delete: EventEncoder.appendDeleteStart(sub: sub, to: &buffer)
         }
-    }
-}
-
-extension FanoutBuffer: Checked {
-    func checkInvariants() throws(BrokenInvariant) {
-        try Self.always.hold("it ends with its turn", bytes.isEmpty && extents.isEmpty)
     }
 }

@@ -12,8 +12,8 @@ final class Filter {
     let parts: JSONPointerSet?
     /// `diff`.
     let tellsDifferences: Bool
-    let hasConditions: Bool
-    let hasParts: Bool
+    var hasConditions: Bool { conditions != nil }
+    var hasParts: Bool { parts != nil }
     /// Whether what is told depends on the value before, and not only on whether it matched.
     var tellsChanges: Bool { hasParts || tellsDifferences }
     /// Values up to this revision may not have been sent, because there were no initial values or there was a
@@ -32,7 +32,6 @@ final class Filter {
         guard decoder.conditions != nil || decoder.parts != nil || options.differences else { return nil }
         (conditions, parts) = (decoder.conditions, decoder.parts)
         tellsDifferences = options.differences
-        (hasConditions, hasParts) = (conditions != nil, parts != nil)
         unsentRevision = options.initial ? 0 : revision
         // JSON text has no zero byte, so the two texts can't be confused with others.
         text = Array(options.condition.bytes(of: line)) + [0] + Array(options.fields.bytes(of: line))
@@ -89,19 +88,13 @@ final class Filter {
         return isTold == true
     }
 
-    /// What there is to know of the value of an update. Nil if its pointers are too many.
-    func shape(of value: Span<UInt8>, _ update: JudgedUpdate, _ comparer: inout JSONComparer) -> KnownShape? {
-        var (asked, named) = (KnownPlaces(), KnownPlaces())
-        if let conditions {
-            guard let places = KnownPlaces(of: conditions.pointers, in: value) else { return nil }
-            asked = places
-        }
-        if let parts {
-            guard let places = KnownPlaces(of: parts, in: value) else { return nil }
-            named = places
-        }
+    /// What there is to know of a value. Nil if its pointers are too many.
+    func shape(of value: Span<UInt8>, _ comparer: inout JSONComparer) -> KnownShape? {
+        let asked = conditions.map { KnownPlaces(of: $0.pointers, in: value) } ?? KnownPlaces()
+        let named = parts.map { KnownPlaces(of: $0, in: value) } ?? KnownPlaces()
+        guard let asked, let named else { return nil }
         let isIn = accepts(value, using: &comparer)
-        return KnownShape(update, isIn: isIn, conditions: asked, parts: named)
+        return KnownShape(isIn: isIn, conditions: asked, parts: named)
     }
 
     /// Whether a value of a known shape meets the conditions. If the parts that they ask about are those of the value
@@ -118,13 +111,8 @@ final class Filter {
         max(conditions?.pointers.count ?? 0, parts?.count ?? 0) <= KnownPlaces.pointersMax
     }
 
-    /// Whether it has to search a value for its parts.
-    var hasPointers: Bool { hasConditions || hasParts }
-
     /// From now on, its observer may see more keys than up to this revision.
-    func hide(upTo revision: UInt64) {
-        hiddenRevision = revision
-    }
+    func hide(upTo revision: UInt64) { hiddenRevision = revision }
 
     /// Whether the observer may not know a value of this revision, and still have an older one.
     @inline(__always)
@@ -145,14 +133,7 @@ extension Filter: Checked {
             keyspace[known.observable].revision == known.revision
         else { return }
         var comparer = JSONComparer()
-        let value = keyspace.value(of: known.observable)
-        let update = JudgedUpdate(
-            subscription: known.subscription,
-            observable: known.observable,
-            before: 0,
-            revision: known.revision
-        )
-        let found = shape(of: value, update, &comparer)
+        let found = shape(of: keyspace.value(of: known.observable), &comparer)
         try Self.always.hold("only few pointers are known", found != nil)
         try Self.always.agree(
             "it is known whether the value meets its conditions", known.isIn, found?.isIn ?? false
@@ -169,14 +150,15 @@ extension Hub {
     /// Its place in the log; nil if the filter leaves the event out. Call it before the value changes.
     mutating func line(of news: borrowing WriteEvent, for subscription: SubscriptionHandle) -> ByteRange? {
         let (text, kind) = (matching[subscription].text, matching[subscription].kind)
-        let event = news.event
         let tail = EventTail(news, keyspace)
-        switch matching[subscription].telling(news, tail, keyspace, &delivery) {
+        let telling = matching[subscription].telling(news, tail, keyspace, &delivery)
+        let form = OwnForm(news.event, telling, ObserverEntry.words(text, kind))
+        switch telling {
         case .nothing: return nil
-        case .event: return delivery.log.line(event, tail, kind, for: &matching[text])
-        case let piece:
-            let form = OwnForm(event, piece, ObserverEntry.words(text, kind))
-            return delivery.ownLine(form, tail, for: matching[text])
+        case .event: return delivery.log.line(news.event, tail, kind, for: &matching[text])
+        case .patch: return delivery.log.ownLine(form, tail, delivery.judge.patch, for: matching[text])
+        case .leaving, .change:
+            return delivery.log.ownLine(form, tail, delivery.judge.change, for: matching[text])
         }
     }
 }
@@ -237,8 +219,6 @@ enum FilterResult {
     case change
     /// The patch of the present event, which is the same for all.
     case patch
-
-    var isPiece: Bool { self == .change || self == .patch }
 }
 
 /// A change of a value, as an observer with a filter is to be told of it.

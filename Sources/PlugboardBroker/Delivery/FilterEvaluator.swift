@@ -77,11 +77,11 @@ struct FilterEvaluator: ~Copyable {
         _ update: JudgedUpdate, _ tail: borrowing EventTail, wasSent: Bool, _ filter: Filter
     ) -> FilterResult? {
         guard let place = shapes.find(update), hasSameShape(tail) else { return nil }
-        if !shift.isNone || shapes[place].haveMoved { shapes[place].move(by: shift) }
-        steps &+= UInt64(Filter.stepsMin + shapes[place].bytes / 16)
-        let wasIn = shapes[place].isIn
-        let isIn = filter.accepts(tail.value, after: tail.old, shapes[place], &comparer)
-        shapes[place].moveOn(update, isIn: isIn)
+        if !shift.isNone || shapes.all[place].haveMoved { shapes.all[place].move(by: shift) }
+        steps &+= UInt64(Filter.stepsMin + shapes.all[place].bytes / 16)
+        let wasIn = shapes.all[place].isIn
+        let isIn = filter.accepts(tail.value, after: tail.old, shapes.all[place], &comparer)
+        shapes.all[place].moveOn(update, isIn: isIn)
         guard isIn else { return wasIn ? .leaving : .nothing }
         guard filter.tellsChanges else { return .event }
         forget()
@@ -92,22 +92,21 @@ struct FilterEvaluator: ~Copyable {
     /// Finds out where the parts of a filter are in the value of an update, for the next one.
     private mutating func learn(_ value: Span<UInt8>, of update: JudgedUpdate, _ filter: Filter) {
         guard filter.mayKnowShapes, let place = shapes.placeToLearn(update),
-            let shape = filter.shape(of: value, update, &comparer)
+            var shape = filter.shape(of: value, &comparer)
         else { return }
-        shapes.keep(shape, at: place)
-        if filter.hasPointers { count(filter, value.count) }
+        shape.moveOn(update, isIn: shape.isIn)
+        shapes.all[place] = shape
+        // Only for `diff` it isn't searched for parts.
+        if filter.hasConditions || filter.hasParts { count(filter, value.count) }
     }
 
     /// Whether the present event's value has the shape of the one before.
-    @inline(__always)
     private mutating func hasSameShape(_ tail: borrowing EventTail) -> Bool {
-        if shape.event != event { findShape(tail) }
+        if shape.event != event {
+            shape = (shift.find(from: tail.old, to: tail.value), event)
+            steps &+= UInt64(shift.comparedBytes / 16)
+        }
         return shape.isSame
-    }
-
-    private mutating func findShape(_ tail: borrowing EventTail) {
-        shape = (shift.find(from: tail.old, to: tail.value), event)
-        steps &+= UInt64(shift.comparedBytes / 16)
     }
 
     /// The same, worked out. `wasSent` means that it knows the value before.
@@ -116,13 +115,8 @@ struct FilterEvaluator: ~Copyable {
     ) -> FilterResult {
         count(filter, tail.value.count)
         forget()
-        var old = event == .emit ? Span() : tail.old
-        let standing = standing(event, filter, from: old, to: tail.value)
-        guard standing != .outside else { return .nothing }
-        if standing == .left { return .leaving }
-        if standing == .entered { old = Span() }
-        guard event != .delete, !tail.value.isEmpty else { return .event }
-        return form(of: tail.value, since: old, wasSent: wasSent, filter)
+        let (known, wasIn) = verdict(on: event, from: tail.old, to: tail.value, filter)
+        return known ?? form(of: tail.value, since: wasIn ? tail.old : Span(), wasSent: wasSent, filter)
     }
 
     /// The piece of the last `change` is about to be overwritten.
@@ -158,28 +152,26 @@ struct FilterEvaluator: ~Copyable {
     ) -> Bool {
         guard let filter else { return true }
         count(filter, value.count)
-        let old = event == .emit ? Span() : old
-        let standing = standing(event, filter, from: old, to: value)
-        guard standing == .inside || standing == .entered, filter.hasParts, !value.isEmpty,
-            event != .delete
-        else { return standing != .outside }
-        let known = standing == .entered ? Span() : old
-        return filter.haveChanged(from: known, to: value, using: &comparer)
+        let (known, wasIn) = verdict(on: event, from: old, to: value, filter)
+        if let known { return known != .nothing }
+        return !filter.hasParts || filter.haveChanged(from: wasIn ? old : Span(), to: value, using: &comparer)
     }
 
-    /// Whether the values before and after meet the conditions.
-    private mutating func standing(
-        _ event: EventKind, _ filter: Filter, from old: Span<UInt8>, to value: Span<UInt8>
-    ) -> Standing {
-        guard filter.hasConditions else { return .inside }
-        if event != .delete, !value.isEmpty, filter.accepts(value, using: &comparer) {
-            // Without parts and differences, it makes no difference.
-            guard filter.tellsChanges else { return .inside }
-            let wasIn = !old.isEmpty && filter.accepts(old, isFormer: true, using: &comparer)
-            return wasIn ? .inside : .entered
-        }
-        guard !old.isEmpty, filter.accepts(old, isFormer: true, using: &comparer) else { return .outside }
-        return event == .delete ? .inside : .left
+    /// What is told, if that follows from whether the values before and after meet the conditions; and whether the one
+    /// before counts, because it met them.
+    private mutating func verdict(
+        on event: EventKind, from old: Span<UInt8>, to value: Span<UInt8>, _ filter: Filter
+    ) -> (known: FilterResult?, wasIn: Bool) {
+        let isThere = event != .delete && !value.isEmpty
+        let wasThere = event != .emit && !old.isEmpty
+        guard filter.hasConditions else { return (isThere ? nil : .event, wasThere) }
+        let isIn = isThere && filter.accepts(value, using: &comparer)
+        // Without parts and differences, the value before makes no difference.
+        if isIn, !filter.tellsChanges { return (.event, false) }
+        let wasIn = wasThere && filter.accepts(old, isFormer: true, using: &comparer)
+        if isIn { return (nil, wasIn) }
+        guard wasIn else { return (.nothing, false) }
+        return (event == .delete ? .event : .leaving, true)
     }
 
     private mutating func form(
@@ -198,7 +190,8 @@ struct FilterEvaluator: ~Copyable {
             }
             let isTold =
                 if let place {
-                    filter.appendChanges(from: old, to: value, shapes[place], into: &change, using: &comparer)
+                    filter.appendChanges(
+                        from: old, to: value, shapes.all[place], into: &change, using: &comparer)
                 } else {
                     filter.appendChanges(from: old, to: value, into: &change, using: &comparer)
                 }
@@ -222,10 +215,6 @@ struct FilterEvaluator: ~Copyable {
         if isMade ?? MergeDifference.append(from: old, to: value, into: &patch, using: &comparer) { return }
         patch.removeAll()
     }
-}
-
-private enum Standing {
-    case outside, entered, inside, left
 }
 
 // What is known of the last value of a key that was compared with a subscription's filter. Most values have the
@@ -254,14 +243,6 @@ struct KnownShape: BitwiseCopyable {
     private(set) var conditions = KnownPlaces()
     private(set) var parts = KnownPlaces()
 
-    init() {}
-
-    /// What is known of the value of an update.
-    init(_ update: JudgedUpdate, isIn: Bool, conditions: KnownPlaces, parts: KnownPlaces) {
-        (subscription, observable, revision) = (update.subscription, update.observable, update.revision)
-        (self.isIn, self.conditions, self.parts) = (isIn, conditions, parts)
-    }
-
     /// Whether its parts are at other places in the value before.
     @inline(__always) var haveMoved: Bool { conditions.haveMoved || parts.haveMoved }
     /// How many bytes all its parts have, which are compared with those of the next value.
@@ -275,7 +256,8 @@ struct KnownShape: BitwiseCopyable {
     /// It is about the value of an update from now on, which has the same shape.
     @inline(__always)
     mutating func moveOn(_ update: JudgedUpdate, isIn: Bool) {
-        (revision, self.isIn, misses) = (update.revision, isIn, 0)
+        (subscription, observable, revision) = (update.subscription, update.observable, update.revision)
+        (self.isIn, misses) = (isIn, 0)
     }
 
     /// The next value has the same shape. If its parts stay where they were, that needs to be said only after they have
@@ -294,20 +276,9 @@ struct KnownShapes: ~Copyable {
     static let placesMax = 4_096
     /// What has a place in vain so often is forgotten.
     private static let missesMax: UInt8 = 8
-    private(set) var all = List<KnownShape>()
+    var all = List<KnownShape>()
 
-    var isEmpty: Bool { all.isEmpty }
-
-    func forEach<Failure: Error>(_ body: (KnownShape) throws(Failure) -> Void) throws(Failure) {
-        for place in all.indices where all[place].subscription != 0 { try body(all[place]) }
-    }
-
-    subscript(place: Int) -> KnownShape {
-        @inline(__always)
-        _read { yield all[place] }
-        @inline(__always)
-        _modify { yield &all[place] }
-    }
+    var known: [KnownShape] { all.all.filter { $0.subscription != 0 } }
 
     /// The place of what is known of the value before an update; nil if nothing is.
     @inline(__always)
@@ -320,21 +291,15 @@ struct KnownShapes: ~Copyable {
     /// Where to keep what will be known of an update; nil if it isn't worthwhile to find that out.
     mutating func placeToLearn(_ update: JudgedUpdate) -> Int? {
         if all.isEmpty { all = List(repeating: KnownShape(), count: Self.placesMin) }
-        while true {
-            let place = place(of: update.subscription, update.observable)
-            if all[place].subscription == 0 || all[place].isOf(update) { return place }
-            if all.count < Self.placesMax {
-                grow()
-                continue
-            }
-            all[place].misses += 1
-            return all[place].misses > Self.missesMax ? place : nil
+        let place = place(of: update.subscription, update.observable)
+        if all[place].subscription == 0 || all[place].isOf(update) { return place }
+        if all.count < Self.placesMax {
+            grow()
+            return placeToLearn(update)
         }
+        all[place].misses += 1
+        return all[place].misses > Self.missesMax ? place : nil
     }
-
-    mutating func keep(_ shape: KnownShape, at place: Int) { all[place] = shape }
-
-    mutating func removeAll() { all = List() }
 
     @inline(__always)
     private func place(of subscription: UInt64, _ observable: ObservableHandle) -> Int {

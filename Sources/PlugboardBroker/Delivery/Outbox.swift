@@ -79,7 +79,7 @@ struct Outbox: ~Copyable {
     mutating func hold(_ part: HeldPart) -> Int {
         let copied = own.count
         if !own.isEmpty {
-            append(HeldPart(SharedBytes(own.bytes)))
+            append(HeldPart(shared: SharedBytes(own.bytes), place: ByteRange(0, copied)))
             own.removeAll()
         }
         append(part)
@@ -157,17 +157,12 @@ final class SharedBytes {
     /// What it counts for while it is there; nil if its holder counts its bytes.
     fileprivate let total: KeptTotal?
 
-    init(_ bytes: Span<UInt8>, countedBy total: KeptTotal? = nil) {
-        self.bytes = Array(bytes)
+    /// With room for so many bytes at least.
+    init(_ bytes: Span<UInt8>, reserving count: Int = 0, countedBy total: KeptTotal? = nil) {
+        self.bytes = []
         self.total = total
-        total?.bytes += bytes.count
-    }
-
-    /// Begins without any bytes, and with room for so many.
-    init(reserving count: Int, countedBy total: KeptTotal) {
-        bytes = []
-        bytes.reserveCapacity(count)
-        self.total = total
+        self.bytes.reserveCapacity(max(count, bytes.count))
+        add(bytes)
     }
 
     deinit { total?.bytes -= bytes.count }
@@ -175,7 +170,7 @@ final class SharedBytes {
     var count: Int { bytes.count }
 
     func add(_ more: Span<UInt8>) {
-        bytes.append(contentsOf: Array(more))
+        bytes.append(more)
         total?.bytes += more.count
     }
 }
@@ -214,32 +209,25 @@ struct OldValues {
 
 /// What a client has yet to be sent of shared bytes.
 struct HeldPart {
-    private let shared: SharedBytes
-    private var start: Int32
-    private var end: Int32
-
-    init(_ shared: SharedBytes, _ place: ByteRange? = nil) {
-        self.shared = shared
-        start = Int32(truncatingIfNeeded: place?.start ?? 0)
-        end = Int32(truncatingIfNeeded: place?.end ?? shared.count)
-    }
+    let shared: SharedBytes
+    private(set) var place: ByteRange
 
     /// Takes in a part that follows it in the same bytes. Returns whether it does.
     mutating func extend(by next: HeldPart) -> Bool {
-        guard shared === next.shared, end == next.start else { return false }
-        end = next.end
+        guard shared === next.shared, place.end == next.place.start else { return false }
+        place = ByteRange(place.start, next.place.end)
         return true
     }
 
-    var count: Int { Int(end - start) }
-    var left: ArraySlice<UInt8> { shared.bytes[Int(start)..<Int(end)] }
+    var count: Int { place.count }
+    var left: ArraySlice<UInt8> { shared.bytes[place.start..<place.end] }
 
     /// Other clients hold it, too, so it doesn't count for this one.
     var isShared: Bool { shared.total != nil }
 
     /// Notes that so many bytes were sent, but not all. Returns whether they end with a line.
     mutating func removeFirst(_ count: Int) -> Bool {
-        start += Int32(count)
-        return shared.bytes[Int(start) - 1] == 0x0A
+        place = ByteRange(place.start + count, place.end)
+        return shared.bytes[place.start - 1] == 0x0A
     }
 }

@@ -47,14 +47,13 @@ extension Hub: Checked {
 
     /// What is known of values is so, for filters that are still there.
     private func knownShapesAreSo() throws(BrokenInvariant) {
-        guard !delivery.judge.shapes.isEmpty else { return }
+        let known = delivery.judge.shapes.known
+        if known.isEmpty { return }
         var filters: [UInt64: Filter] = [:]
         for subscription in matching.handles {
             filters[matching[subscription].serial] = matching[subscription].filter
         }
-        try delivery.judge.shapes.forEach { shape throws(BrokenInvariant) in
-            try filters[shape.subscription]?.checkInvariants(shape, keyspace)
-        }
+        for shape in known { try filters[shape.subscription]?.checkInvariants(shape, keyspace) }
     }
 
     // MARK: Deadlines
