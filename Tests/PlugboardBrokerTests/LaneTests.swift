@@ -30,24 +30,6 @@ struct LaneTests {
         return own.flatMap { $0.split(separator: #""state""#).last?.prefix { $0 != "}" } }
     }
 
-    @Test("one that began to wait before many others is told a part at a time")
-    func early() {
-        let writer = hub.client()
-        let writes = (0..<1_024).map { #"{"op":"publish","key":"a.\#($0)","value":1}"# }
-        let batch = #"{"op":"batch","writes":[\#(writes.joined(separator: ","))]}"#
-        let readers = (0..<90).map { _ in
-            let reader = reader("a.*", process: 1)
-            hub.send("pause 1", from: reader)
-            hub.take(batch, from: writer)
-            hub.dropTurn()
-            return reader
-        }
-        let before = hub.hub.effort
-        hub.take("resume 1", from: readers[0])
-        #expect(hub.hub.effort - before < UInt64(FilterEvaluator.examinedStepsMax) * 5 / 4)
-        hub.dropTurn()
-    }
-
     @Test("are told the same as those who don't share", arguments: 1...12 as ClosedRange<UInt64>)
     func twins(seed: UInt64) {
         var random = SeededRandom(seed: seed)
