@@ -172,11 +172,17 @@ struct SuccessionTests {
         try eventually("it is told") { broker.messages.contains("begun anew") }
     }
 
+    /// A broker whose program is a copy, which can be replaced.
+    private func copied(_ options: String...) throws -> (program: String, broker: Run) {
+        let program = try Products.copyPlugboard(to: folder, "plugboard")
+        let broker = try Run(program: program, ["broker", "--socket", folder.socket] + options, in: folder)
+        try eventually("the broker listens") { broker.messages.contains("listening on ") }
+        return (program, broker)
+    }
+
     @Test("SIGHUP replaces the broker if its program was replaced; one that can't start changes nothing")
     func replaced() throws {
-        let program = try Products.copyPlugboard(to: folder, "plugboard")
-        let broker = try Run(program: program, ["broker", "--socket", folder.socket], in: folder)
-        try eventually("the broker listens") { broker.messages.contains("listening on ") }
+        let (program, broker) = try copied()
         #expect(try plugboard("publish", "a", "1", in: folder).end == .exited(0))
         try SystemCalls.rename(folder.script("other", "exit 3"), to: program)
         broker.signal(SIGHUP)
@@ -193,9 +199,7 @@ struct SuccessionTests {
 
     @Test("whoever asks for a new program that can't start is told why, as are status and the warnings")
     func refusal() throws {
-        let program = try Products.copyPlugboard(to: folder, "plugboard")
-        let broker = try Run(program: program, ["broker", "--socket", folder.socket], in: folder)
-        try eventually("the broker listens") { broker.messages.contains("listening on ") }
+        let (program, broker) = try copied()
         try SystemCalls.rename(folder.script("other", "exit 3"), to: program)
         let reason = "it goes on as it was: \(program) exited with status 3 when it was tried"
         for _ in 0..<2 {
@@ -215,9 +219,7 @@ struct SuccessionTests {
 
     @Test("a program that can't begin after its trial changes nothing, and nor does another try")
     func notBegun() throws {
-        let program = try Products.copyPlugboard(to: folder, "plugboard")
-        let broker = try Run(program: program, ["broker", "--socket", folder.socket], in: folder)
-        try eventually("the broker listens") { broker.messages.contains("listening on ") }
+        let (program, broker) = try copied()
         try SystemCalls.rename(folder.script("other", "chmod -x \"$0\"; echo plugboard 1"), to: program)
         broker.signal(SIGUSR2)
         try eventually("it goes on") { broker.messages.contains("it goes on as it was: ") }
@@ -231,9 +233,7 @@ struct SuccessionTests {
 
     @Test("a broker that is ended while a new program is tried doesn't wait for that")
     func endedMeanwhile() throws {
-        let program = try Products.copyPlugboard(to: folder, "plugboard")
-        let broker = try Run(program: program, ["broker", "--socket", folder.socket], in: folder)
-        try eventually("the broker listens") { broker.messages.contains("listening on ") }
+        let (program, broker) = try copied()
         try SystemCalls.rename(folder.script("other", "echo $$ > tried; exec sleep 1000"), to: program)
         broker.signal(SIGUSR2)
         try eventually("it is tried") { folder.text("tried").hasSuffix("\n") }
@@ -264,11 +264,7 @@ struct SuccessionTests {
     func checkedPolicy() throws {
         let denying = #"{"rules":[{"allow":{"everything":["**","$broker.**"]},"deny":{"publish":["no"]}}]}"#
         try folder.write("p.json", denying)
-        let program = try Products.copyPlugboard(to: folder, "plugboard")
-        let broker = try Run(
-            program: program, ["broker", "--socket", folder.socket, "--policy", "p.json"], in: folder
-        )
-        try eventually("the broker listens") { broker.messages.contains("listening on ") }
+        let (program, broker) = try copied("--policy", "p.json")
         let spoiling = "case $1 in broker) echo '{' >p.json;; esac; exec '\(Products.plugboard)' \"$@\""
         try SystemCalls.rename(folder.script("other", spoiling), to: program)
         #expect(try plugboard("restart", in: folder).end == .exited(0))
@@ -283,11 +279,7 @@ struct SuccessionTests {
     @Test("a program that refuses the policy changes nothing")
     func policyNotTaken() throws {
         try folder.write("p.json", #"{"rules":[{"allow":{"everything":["**","$broker.**"]}}]}"#)
-        let program = try Products.copyPlugboard(to: folder, "plugboard")
-        let broker = try Run(
-            program: program, ["broker", "--socket", folder.socket, "--policy", "p.json"], in: folder
-        )
-        try eventually("the broker listens") { broker.messages.contains("listening on ") }
+        let (program, broker) = try copied("--policy", "p.json")
         let refusing = "case $1 in policy) exit 1;; *) echo plugboard 1;; esac"
         try SystemCalls.rename(folder.script("other", refusing), to: program)
         broker.signal(SIGUSR2)

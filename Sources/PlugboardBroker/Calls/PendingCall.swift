@@ -32,7 +32,11 @@ final class PendingCall {
         (caller, cause, self.server) = (asked.session, asked.request.cause, server)
         (self.timeout, timeLeft) = (timeout, UInt64(timeout))
         idCount = asked.id.count
-        text = Array(asked.id) + Array(asked.key)
+        var text: [UInt8] = []
+        text.reserveCapacity(idCount + asked.key.count)
+        text.append(asked.id)
+        text.append(asked.key)
+        self.text = text
     }
 
     /// The caller's `id` as it was written; empty if there was none.
@@ -54,8 +58,13 @@ final class PendingCall {
 
     /// The number in a call's name, if it is written as the broker writes it.
     static func number(_ name: Span<UInt8>) -> UInt64? {
-        guard name.count <= 16, let number = UInt64(String(name)), "\(number)".utf8.count == name.count
-        else { return nil }
+        guard (1...16).contains(name.count), name[0] != UInt8(ascii: "0") else { return nil }
+        var number: UInt64 = 0
+        for index in name.indices {
+            let digit = name[index] &- UInt8(ascii: "0")
+            guard digit <= 9 else { return nil }
+            number = number * 10 + UInt64(digit)
+        }
         return number
     }
 

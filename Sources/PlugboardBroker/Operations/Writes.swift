@@ -378,7 +378,7 @@ extension Hub {
         // Each write counts when the following ones are checked.
         defer { account.used = before }
         // Deletes make room for the other writes, wherever they stand.
-        for write in requests.decoder.writes where isGuarded && write.operation == .delete {
+        for write in isGuarded ? requests.decoder.writes : [] where write.operation == .delete {
             guard let observable = keyspace.find(write.key.bytes(of: line)), keyspace[observable].hasValue,
                 keyspace.account(of: observable) === account
             else { continue }
