@@ -61,11 +61,4 @@ struct PublishTraceTests {
             above.append(step)
         }
     }
-
-    @Test("the page counts them")
-    func count() throws {
-        let steps = try Self.steps()
-        let files = Set(steps.map(\.path)).count
-        #expect(try Self.page().contains("These are \(steps.count) functions in \(files) files."))
-    }
 }
