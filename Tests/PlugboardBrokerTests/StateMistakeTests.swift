@@ -229,10 +229,10 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
             bus.hub.touch(gone)
             bus.hub.forgetButInDelivery(gone)
         },
-        StateMistake("Delivery", "nobody is touched twice") { bus in
-            bus.hub.touch(bus.writer)
-            bus.hub.sessions[bus.writer].isTouched = false
-            bus.hub.touch(bus.writer)
+        StateMistake("Delivery", "nobody is heard twice") { bus in
+            bus.hub.touch(first: bus.writer)
+            bus.hub.sessions[bus.writer].isServedFirst = false
+            bus.hub.touch(first: bus.writer)
         },
         StateMistake("Delivery", "who is touched is listed") { bus in
             bus.hub.sessions[bus.writer].isTouched = true

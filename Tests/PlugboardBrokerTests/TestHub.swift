@@ -385,6 +385,8 @@ extension Outbox {
 
 /// What tests ask of the hub's rooms from outside, where one access to the hub must not meet another.
 extension Hub {
+    mutating func touch(first session: SessionHandle) { delivery.touch(first: session, &sessions) }
+
     mutating func touch(_ session: SessionHandle) { delivery.touch(session, &sessions) }
 
     /// All that have something to be sent.

@@ -192,7 +192,7 @@ extension Hub {
         requests.end(walk)
         sessions[session].isBusy = false
         sessions[session].line = walk.number
-        delivery.touch(awaited: session, &sessions)
+        delivery.touch(first: session, &sessions)
         swap(&walk.decoder, &requests.decoder)
         let line = walk.line
         let asked = AskedRequest(walk.request, line.span, from: session)

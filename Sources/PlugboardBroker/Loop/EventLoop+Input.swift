@@ -55,14 +55,14 @@ extension EventLoop {
         let (session, work) = (connection.session, connection.todo)
         (connection.todo, connection.isQuiet) = ([], false)
         if work.contains(.lines), !connection.isHeldBack, hub.sessions[session].isOpen {
-            hub.delivery.touch(awaited: session, &hub.sessions)
+            hub.delivery.touch(first: session, &hub.sessions)
             executeInbox(connection)
         }
         if work.contains(.read), connection.isHungUp, connection.isHeldBack, hub.sessions[session].isOpen {
-            hub.delivery.touch(heard: session, &hub.sessions)
+            hub.delivery.touch(first: session, &hub.sessions)
             if !hub.stopTelling(session, until: hub.requests.effortEnd) { queue.add(connection, .read) }
         } else if work.contains(.read) {
-            hub.delivery.touch(heard: session, &hub.sessions)
+            hub.delivery.touch(first: session, &hub.sessions)
             let before = connection.inbox.allocatedBytes
             // More may wait. It is heard with the patient, after those that are owed what it has written by now.
             if receive(connection, upTo: bytes) == bytes { connection.isBulky = true }

@@ -23,6 +23,8 @@ extension EventLoop {
                 heard += 1
             } else if !heardOnly, dirty < hub.delivery.dirty.count, dirty == 0 || mayServeMore {
                 session = hub.delivery.dirty[dirty]
+            guard hub.sessions[session].isTouched, let connection = connections.find(session)
+            else { continue }
                 dirty += 1
             } else {
                 return

@@ -192,7 +192,7 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
                 ready.canRead && isPrompt(connection) && hub.delivery.log.hasRoom && !hub.hasDoneEnough
             if ready.canRead || ready.isGone, !isRead { try queueReading(connection) }
             guard isRead || ready.canWrite else { return false }
-            hub.delivery.touch(heard: connection.session, &hub.sessions)
+            hub.delivery.touch(first: connection.session, &hub.sessions)
             if isRead, receive(connection, upTo: bytes) == bytes { queue.add(connection, .read) }
             // Its end is seen by whoever is heard in the next turn.
             if connection.inputEnded { queue.add(connection, .close) }
