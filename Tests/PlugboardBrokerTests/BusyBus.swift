@@ -57,7 +57,7 @@ final class BusyBus {
     func endTurn() {
         for index in 0..<hub.delivery.dirty.count {
             let session = hub.delivery.dirty[index]
-            hub.openOwn(of: session)
+            hub.keepUnsent(of: session)
             if session != slow, hub.sessions[session].isBehind { hub.settle(session) }
         }
         bare.dropTurn()

@@ -93,7 +93,7 @@ struct HeldPartTests {
         for observer in observers { bare.tell("subscribe **", from: observer) }
         let starts: [Int] = (1...2).map { turn in
             for number in 1...200 { bare.take("publish k\(number) 123456789\(turn)", from: writer) }
-            for observer in observers { bare.hub.openOwn(of: observer) }
+            for observer in observers { bare.hub.keepUnsent(of: observer) }
             bare.hub.endTurn()
             return bare.hub.sessions[observers[2]].outbox.offeredBytes
         }
@@ -104,6 +104,32 @@ struct HeldPartTests {
         #expect(kept[0].count > 12_800 && kept[1] == kept[0] && kept[2] == kept[0])
         // What the second turn adds lies behind what the first has left, so it is one part still.
         #expect(starts[0] < starts[1] && starts[1] == counts[2])
+    }
+
+    @Test("lines between which others are told something come in order, and aren't left of earlier turns")
+    func copiedRuns() throws {
+        let bare = TestHub()
+        let (writer, observer, other) = (bare.client(), bare.client(), bare.client())
+        bare.tell("subscribe a", from: observer)
+        bare.tell("subscribe b", from: other)
+        let text = String(repeating: "x", count: 100_000)
+        let count = Limits.highWaterBytes / text.utf8.count + 2
+        for number in 1...count {
+            bare.take("publish a \"\(number)\(text)\"", from: writer)
+            bare.take("publish b \(number)", from: writer)
+        }
+        let (waiting, isBehind) = (
+            bare.hub.sessions[observer].outbox.count, bare.hub.sessions[observer].isBehind
+        )
+        #expect(waiting > Limits.highWaterBytes && !isBehind)
+        let numbers = bare.lines(of: observer).map { line in
+            line.firstRange(of: "\"value\":\"").map { Int(line[$0.upperBound...].prefix { $0 != "x" }) }
+        }
+        #expect(numbers == Array(1...count))
+        bare.hub.keepUnsent(of: other)
+        bare.hub.endTurn()
+        let left = bare.hub.sessions[other].outbox.keptCount
+        #expect(left > 0 && left == bare.hub.sessions[other].outbox.count)
     }
 
     @Test("whichever client had been sent least when it had to wait")
@@ -139,7 +165,7 @@ struct HeldPartTests {
         let observers = (0..<2).map { _ in bare.client() }
         for observer in observers { bare.tell("subscribe long", from: observer) }
         bare.take("publish long \"\(Self.long)\"", from: writer)
-        for observer in observers { bare.hub.openOwn(of: observer) }
+        for observer in observers { bare.hub.keepUnsent(of: observer) }
         return Int(bare.hub.sessions[observers[1]].outbox.heldCount)
     }
 
@@ -149,7 +175,7 @@ struct HeldPartTests {
         let (writer, other, observer) = (bare.client(), bare.client(), bare.client())
         for client in [other, observer] { bare.tell("subscribe long", from: client) }
         bare.take("publish long \"\(Self.long)\"", from: writer)
-        for client in [other, observer] { bare.hub.openOwn(of: client) }
+        for client in [other, observer] { bare.hub.keepUnsent(of: client) }
         let count = Int(bare.hub.sessions[observer].outbox.heldCount)
         let ends = [10, count - 10].map { bare.hub.sessions[observer].outbox.removeHeld($0) }
         #expect(count > Self.long.count && ends == [false, true])

@@ -200,7 +200,6 @@ final class TestHub {
     func dropTurn() {
         finishTurn { session in
             _ = hub.sessions[session].outbox.takeKept()
-            hub.sessions[session].outbox.dropShared()
         }
     }
 
@@ -284,7 +283,7 @@ final class TestHub {
         hub.tellTraces()
         hub.tellGaps()
         finishTurn { session in
-            hub.openOwn(of: session)
+            hub.keepUnsent(of: session)
             hub.beginServing(session)
         }
         // The fewer lines have made the state, the more often it is checked.
@@ -377,17 +376,16 @@ extension Outbox {
             _ = removeHeld(part.count)
         }
         bytes += Array(own.bytes)
-        dropHeld()
-        own.removeAll()
+        dropAll()
         return bytes
     }
 }
 
 /// What tests ask of the hub's rooms from outside, where one access to the hub must not meet another.
 extension Hub {
-    mutating func touch(first session: SessionHandle) { delivery.touch(first: session, &sessions) }
-
     mutating func touch(_ session: SessionHandle) { delivery.touch(session, &sessions) }
+
+    mutating func touch(first session: SessionHandle) { delivery.touch(first: session, &sessions) }
 
     /// All that have something to be sent.
     var touched: [SessionHandle] { delivery.heard.all + delivery.dirty.all }
@@ -410,8 +408,9 @@ extension Hub {
 
     mutating func openOwn(of session: SessionHandle) { delivery.openOwn(of: session, &sessions) }
 
-    mutating func keepUnsent(of session: SessionHandle, skipping sent: Int) {
-        delivery.takeOverLog(session, skipping: sent, &sessions)
+    mutating func keepUnsent(of session: SessionHandle, skipping sent: Int = 0) {
+        sessions[session].outbox.removeShared(sent)
+        delivery.takeOverLog(session, &sessions)
     }
 
     mutating func setAside(_ session: SessionHandle, _ closeReason: CloseReason) {

@@ -304,9 +304,6 @@ struct SessionTable: ~Copyable {
         all[session].outbox.own = own
     }
 
-    @_lifetime(borrow self)
-    func ownBytes(of session: SessionHandle) -> Span<UInt8> { all[session].outbox.own.bytes }
-
     mutating func insert(_ session: consuming Session) -> SessionHandle { all.insert(session) }
 
     mutating func remove(_ session: SessionHandle, _ keyspace: inout Keyspace) {

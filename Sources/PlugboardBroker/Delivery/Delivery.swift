@@ -147,7 +147,7 @@ struct Delivery: ~Copyable {
         if sessions[session].outbox.own.allocatedBytes == 0 {
             buffers.lend(to: &sessions[session].outbox.own)
         }
-        if sessions[session].outbox.sharedBytes > 0 { takeOverLog(session, &sessions) }
+        if sessions[session].outbox.sharedBytes > 0 { copyRun(of: session, &sessions) }
     }
 
     /// Work space for a line to one client. Call `send` or `giveBack` afterwards.
@@ -189,9 +189,23 @@ struct Delivery: ~Copyable {
     /// Appends a line of the log to a session's outbox. If too much is unread, the session is behind.
     @inline(__always)
     mutating func append(_ line: ByteRange, to session: SessionHandle, _ sessions: inout SessionTable) {
-        log.append(line, to: &sessions[session].outbox)
+        if !sessions[session].outbox.extend(with: line) { beginRun(line, of: session, &sessions) }
         touch(session, &sessions)
         sessions[session].checkUnread()
+    }
+
+    @inline(never)
+    private mutating func beginRun(
+        _ line: ByteRange, of session: SessionHandle, _ sessions: inout SessionTable
+    ) {
+        buffers.lend(sessions[session].outbox.sharedBytes, to: &sessions[session].outbox.own)
+        sessions[session].outbox.beginRun(with: line, of: log)
+    }
+
+    /// Adds a session's share of the log to its own bytes.
+    mutating func copyRun(of session: SessionHandle, _ sessions: inout SessionTable) {
+        buffers.lend(sessions[session].outbox.sharedBytes, to: &sessions[session].outbox.own)
+        sessions[session].outbox.copyRun(of: log)
     }
 
     /// If the log has grown very large, starts it anew, even in the middle of an event. Returns whether it
@@ -210,21 +224,23 @@ struct Delivery: ~Copyable {
         log.removeAll()
     }
 
-    /// Keeps a session's share of the log, without its first bytes, because more is to follow or because the turn
-    /// ends: as parts that others keep, too, and the rest as bytes of its own. Returns how many bytes it copied.
+    /// Keeps a session's share of the log, because the log ends: as parts that others keep, too, and the rest as bytes of
+    /// its own. Returns how many bytes it copied.
     @discardableResult
-    mutating func takeOverLog(
-        _ session: SessionHandle, skipping: Int = 0, _ sessions: inout SessionTable
-    ) -> Int {
-        var (left, copied) = (sessions[session].outbox.sharedBytes - skipping, 0)
-        if var run = sessions[session].outbox.runToHold(skipping: skipping) {
+    mutating func takeOverLog(_ session: SessionHandle, _ sessions: inout SessionTable) -> Int {
+        defer { sessions[session].outbox.endServing() }
+        if sessions[session].outbox.sharedBytes == 0 { return 0 }
+        var copied = 0
+        if var run = sessions[session].outbox.runToHold {
             log.keep(run)
-            while let part = log.takeKept(from: &run) { copied += sessions[session].outbox.hold(part) }
-            left = run.count
+            while let part = log.takeKept(from: &run) {
+                copied += sessions[session].outbox.hold(part)
+                sessions[session].outbox.removeShared(part.count)
+            }
         }
-        buffers.lend(left, to: &sessions[session].outbox.own)
-        sessions[session].outbox.takeOver(left, of: log)
-        return copied + left
+        copied += sessions[session].outbox.sharedBytes
+        copyRun(of: session, &sessions)
+        return copied
     }
 
     /// Ends the turn. Its events are no longer needed, unless somebody is still to be served.
@@ -248,6 +264,7 @@ extension Delivery: Checked {
             try Self.always.hold("who is to be dismissed is there, and has been told why", isThere)
         }
         try Self.always.agree("nobody is dismissed twice", dismissed.count, Set(dismissed.all).count)
+        try Self.always.agree("nobody is heard twice", heard.count, Set(heard.all).count)
         let listed = Set(dirty.all).union(heard.all)
         try Self.always.hold("who is touched is there", listed.isSubset(of: sessions.handles))
         for session in sessions.handles {
@@ -258,4 +275,3 @@ extension Delivery: Checked {
         }
     }
 }
-        try Self.always.agree("nobody is heard twice", heard.count, Set(heard.all).count)

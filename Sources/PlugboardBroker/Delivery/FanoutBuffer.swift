@@ -4,13 +4,6 @@
 import PlugboardMemory
 import PlugboardWire
 
-/// A run of bytes in the turn's log, and the next one for the same session.
-private struct Extent: BitwiseCopyable {
-    var start: Int32
-    var end: Int32
-    var next: Int32
-}
-
 /// The last line that told a change or `leave`, and what it says.
 private struct OwnLine: ~Copyable {
     /// A longer change is written for each subscription.
@@ -162,7 +155,6 @@ struct FanoutBuffer: ~Copyable {
     private var bytes = ByteBuffer()
     /// Where the events of this turn begin. Some clients may still have to be sent earlier ones.
     private var turnStart = 0
-    private var extents = List<Extent>()
     private var kept: KeptParts
     /// The number of the present event.
     private(set) var eventNumber: UInt64 = 0
@@ -176,7 +168,7 @@ struct FanoutBuffer: ~Copyable {
     init(keptBytesMax: Int = Limits.sharedOwedBytesMax) { kept = KeptParts(bytesMax: keptBytesMax) }
 
     @inline(__always) var count: Int { bytes.count }
-    var isEmpty: Bool { bytes.isEmpty && extents.isEmpty }
+    var isEmpty: Bool { bytes.isEmpty }
 
     /// There is room for more events in this turn.
     @inline(__always) var hasRoom: Bool {
@@ -185,7 +177,7 @@ struct FanoutBuffer: ~Copyable {
 
     mutating func beginTurn() { turnStart = count }
 
-    /// The bytes of a line in the log; valid until more is written.
+    /// The bytes of lines in the log; valid until more is written.
     @_lifetime(borrow self)
     func bytes(of line: ByteRange) -> Span<UInt8> { line.bytes(of: bytes.bytes) }
 
@@ -222,35 +214,6 @@ struct FanoutBuffer: ~Copyable {
         return line
     }
 
-    @inline(__always)
-    mutating func append(_ line: ByteRange, to outbox: inout Outbox) {
-        if !outbox.extend(with: line) { beginRun(line, of: &outbox) }
-    }
-
-    /// The newest run of an outbox, and the end after it.
-    static let newestRun: Int32 = -2
-    static let noRun: Int32 = -1
-
-    /// The first run of an outbox's share, for `run(_:of:)`.
-    @inline(__always)
-    static func firstRun(of outbox: borrowing Outbox) -> Int32 {
-        if outbox.firstExtent >= 0 { return outbox.firstExtent }
-        return outbox.sharedBytes > 0 ? newestRun : noRun
-    }
-
-    /// The bytes of the run `next`. Advances `next` to the following run, or to `noRun` after the last.
-    @inline(__always)
-    @_lifetime(borrow self)
-    func run(_ next: inout Int32, of outbox: borrowing Outbox) -> Span<UInt8> {
-        if next == Self.newestRun {
-            next = Self.noRun
-            return bytes.bytes[Int(outbox.newestStart)..<Int(outbox.newestEnd)]
-        }
-        let extent = extents[Int(next)]
-        next = extent.next < 0 ? Self.newestRun : extent.next
-        return bytes.bytes[Int(extent.start)..<Int(extent.end)]
-    }
-
     /// A copy of a line, kept once for all that have to wait for it.
     mutating func hold(_ line: ByteRange) -> SharedBytes { kept.hold(line, of: bytes) }
 
@@ -265,10 +228,8 @@ struct FanoutBuffer: ~Copyable {
         knownTails = 0
         bytes.removeAll()
         turnStart = 0
-        extents.removeAll()
         kept.removeAll()
         if bytes.allocatedBytes > Self.keptBytesMax { bytes.releaseMemory() }
-        if extents.count > Self.keptBytesMax / 16 { extents.releaseMemory() }
     }
 
     private mutating func encode(
@@ -292,18 +253,6 @@ struct FanoutBuffer: ~Copyable {
         text.encodedKind = form
         text.line = line
         return line
-    }
-
-    /// Chains the newest run of an outbox to its earlier ones, and begins another.
-    @inline(never)
-    private mutating func beginRun(_ line: ByteRange, of outbox: inout Outbox) {
-        if outbox.newestEnd >= 0 {
-            let index = Int32(extents.count)
-            extents.append(Extent(start: outbox.newestStart, end: outbox.newestEnd, next: -1))
-            if outbox.lastExtent >= 0 { extents[Int(outbox.lastExtent)].next = index }
-            outbox.setChainEnd(at: index)
-        }
-        outbox.beginRun(with: line)
     }
 }
 

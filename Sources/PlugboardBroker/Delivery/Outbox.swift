@@ -9,71 +9,68 @@ struct Outbox: ~Copyable {
     /// Less than so many bytes of a log are copied to each client that has to wait for them. To keep a part costs
     /// a client much less than that.
     static let heldBytesMin = 128
-    /// Its newest run in the turn's log; −1 if there is none. Nearly always it is the only one.
-    private(set) var newestEnd: Int32 = -1
-    private(set) var newestStart: Int32 = -1
-    private var sharedCount: Int32 = 0
+    /// Its run in the turn's log; −1 if it has none.
+    private var end: Int32 = -1
+    private var start: Int32 = -1
+    /// How many of its own bytes are earlier runs of this turn.
+    private var copiedCount: Int32 = 0
     /// How many bytes of the held parts are left to send, and how many of them no other client shares.
     private(set) var heldCount: Int32 = 0
     private var heldOwnCount: Int32 = 0
     var own = ByteBuffer()
     /// The parts, the oldest first.
     private var held: [HeldPart] = []
-    /// The earlier runs: a chain in the log from first to last, −1 if there is none.
-    private(set) var firstExtent: Int32 = -1
-    private(set) var lastExtent: Int32 = -1
-    private(set) var runs: Int32 = 0
 
-    @inline(__always) var sharedBytes: Int { Int(sharedCount) }
+    @inline(__always) var sharedBytes: Int { Int(end &- start) }
     @inline(__always) var count: Int { own.count &+ sharedBytes &+ Int(heldCount) }
     @inline(__always) var isEmpty: Bool { own.isEmpty && sharedBytes == 0 && heldCount == 0 }
     /// What is left of earlier turns.
-    var keptCount: Int { own.count + Int(heldCount) }
+    var keptCount: Int { own.count - Int(copiedCount) + Int(heldCount) }
     /// The same without what other clients share.
-    var keptOwnCount: Int { own.count + Int(heldOwnCount) }
+    var keptOwnCount: Int { own.count - Int(copiedCount) + Int(heldOwnCount) }
 
-    /// Extends the newest run by a line of the log. Returns false if the line doesn't follow it, or if more than
+    /// Extends its run by a line of the log. Returns false if the line doesn't follow it, or if more than
     /// `freshMax` bytes would wait.
     @inline(__always)
     mutating func extend(with line: ByteRange, freshMax: Int = .max) -> Bool {
-        guard newestEnd == Int32(truncatingIfNeeded: line.start) else { return false }
+        guard end == Int32(truncatingIfNeeded: line.start) else { return false }
         let end = Int32(truncatingIfNeeded: line.end)
-        let shared = sharedCount &+ (end &- newestEnd)
-        guard own.count &+ Int(shared) <= freshMax else { return false }
-        (newestEnd, sharedCount) = (end, shared)
+        guard own.count &+ Int(end &- start) <= freshMax else { return false }
+        self.end = end
         return true
     }
 
-    /// Begins another run with a line of the log. The newest one must be in the chain already.
-    mutating func beginRun(with line: ByteRange) {
-        newestStart = Int32(truncatingIfNeeded: line.start)
-        newestEnd = Int32(truncatingIfNeeded: line.end)
-        sharedCount &+= Int32(truncatingIfNeeded: line.count)
-        runs += 1
+    /// Begins a run with a line of the log. What it was told before in this turn is copied.
+    mutating func beginRun(with line: ByteRange, of log: borrowing FanoutBuffer) {
+        copiedCount &+= end &- start
+        copyRun(of: log)
+        (start, end) = (Int32(truncatingIfNeeded: line.start), Int32(truncatingIfNeeded: line.end))
     }
 
-    /// The end of the chain of earlier runs is now at `index`.
-    mutating func setChainEnd(at index: Int32) {
-        if lastExtent < 0 { firstExtent = index }
-        lastExtent = index
+    /// Its share of the log.
+    var run: ByteRange { sharedBytes == 0 ? .none : ByteRange(Int(start), Int(end)) }
+
+    /// Adds its share of the log to its own bytes, and forgets it.
+    mutating func copyRun(of log: borrowing FanoutBuffer) {
+        own.append(log.bytes(of: run))
+        dropShared()
     }
 
-    mutating func dropShared() {
-        newestStart = -1
-        newestEnd = -1
-        firstExtent = -1
-        lastExtent = -1
-        runs = 0
-        sharedCount = 0
+    /// Notes that so many bytes of its share were sent.
+    mutating func removeShared(_ count: Int) {
+        start &+= Int32(truncatingIfNeeded: count)
+        if start == end { dropShared() }
     }
+
+    private mutating func dropShared() { (start, end) = (-1, -1) }
+
+    /// What is left of this turn is left of an earlier one from now on.
+    mutating func endServing() { copiedCount = 0 }
 
     // MARK: Parts that are shared
 
     /// Its share of the log, if it can be kept as parts: one run of which much is left.
-    func runToHold(skipping sent: Int) -> ByteRange? {
-        guard runs == 1, sharedBytes - sent >= Self.heldBytesMin else { return nil }
-        return ByteRange(Int(newestStart) + sent, Int(newestEnd))
-    }
+    var runToHold: ByteRange? { copiedCount == 0 && sharedBytes >= Self.heldBytesMin ? run : nil }
 
     /// Keeps a part that comes after its own bytes, which become a part, too. Returns how many bytes it copied.
     mutating func hold(_ part: HeldPart) -> Int {
@@ -118,29 +115,17 @@ struct Outbox: ~Copyable {
         return true
     }
 
-    mutating func dropHeld() {
+    mutating func dropAll() {
+        own.removeAll()
         held = []
-        (heldCount, heldOwnCount) = (0, 0)
-    }
-
-    /// Copies the last `count` bytes of its share of the log to its own bytes, and forgets the share.
-    mutating func takeOver(_ count: Int, of log: borrowing FanoutBuffer) {
-        var toSkip = sharedBytes - count
-        own.reserve(count)
-        var next = FanoutBuffer.firstRun(of: self)
-        while next != FanoutBuffer.noRun {
-            let run = log.run(&next, of: self)
-            let skipped = min(toSkip, run.count)
-            toSkip -= skipped
-            own.append(run[skipped...])
-        }
+        (heldCount, heldOwnCount, copiedCount) = (0, 0, 0)
         dropShared()
     }
 }
 
 extension Outbox: Checked {
     func checkInvariants(_ client: UInt64) throws(BrokenInvariant) {
-        let isOwn = sharedBytes == 0 && runs == 0 && firstExtent < 0 && lastExtent < 0 && newestEnd < 0
+        let isOwn = start < 0 && end < 0 && copiedCount == 0
         try Self.always.hold("nothing in it is of a log that has ended", isOwn, of: "client \(client)")
         let left = held.reduce(0) { $0 + $1.count }
         try Self.always.agree("it counts what it holds", Int(heldCount), left, of: "client \(client)")

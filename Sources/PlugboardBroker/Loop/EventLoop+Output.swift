@@ -6,10 +6,6 @@ import PlugboardPosix
 import PlugboardWire
 
 extension EventLoop {
-    /// Up to so many runs of the log are sent from their place. More runs are smaller, and cheaper to copy
-    /// together.
-    private static var gatheredRunsMax: Int32 { 16 }
-
     /// Serves each connection that was heard, then the others that have something to be sent. If these are
     /// very many, the rest waits for the next turn.
     mutating func writeOut(heardOnly: Bool = false) throws {
@@ -23,14 +19,13 @@ extension EventLoop {
                 heard += 1
             } else if !heardOnly, dirty < hub.delivery.dirty.count, dirty == 0 || mayServeMore {
                 session = hub.delivery.dirty[dirty]
-            guard hub.sessions[session].isTouched, let connection = connections.find(session)
-            else { continue }
                 dirty += 1
             } else {
                 return
             }
+            guard hub.sessions[session].isTouched, let connection = connections.find(session)
+            else { continue }
             hub.delivery.beginServing(session, &hub.sessions)
-            guard let connection = connections.find(session) else { continue }
             flush(connection)
             if connection.isWaitingToWrite || hub.sessions[session].isCounted {
                 hub.countOwed(to: session)
@@ -113,14 +108,14 @@ extension EventLoop {
                 LineFramer.lineFeed(in: hub.sessions[session].outbox.own.bytes, from: 0).map { $0 + 1 } ?? 0
             rest.append(hub.sessions[session].outbox.own.bytes[..<end])
         }
-        drop(session)
+        hub.sessions[session].outbox.dropAll()
         hub.sessions[session].outbox.own = rest
     }
 
     /// Writes each held part, and all else at once. What is left is kept, because the log ends with the turn.
     private mutating func flush(_ connection: Connection) {
         let session = connection.session
-        if connection.outputEnded { drop(session) }
+        if connection.outputEnded { hub.sessions[session].outbox.dropAll() }
         while !hub.sessions[session].outbox.isEmpty, !connection.isWaitingToWrite {
             send(connection)
         }
@@ -128,19 +123,11 @@ extension EventLoop {
     }
 
     private mutating func keepUnsent(_ session: SessionHandle) {
-        if hub.sessions[session].outbox.sharedBytes > 0 {
-            let kept = hub.delivery.takeOverLog(session, &hub.sessions)
-            hub.insight.count(steps: kept / Cost.bytesKeptPerStep)
-        }
+        let kept = hub.delivery.takeOverLog(session, &hub.sessions)
+        hub.insight.count(steps: kept / Cost.bytesKeptPerStep)
         if hub.sessions[session].outbox.own.isEmpty {
             hub.delivery.buffers.takeBack(from: &hub.sessions[session].outbox.own)
         }
-    }
-
-    private mutating func drop(_ session: SessionHandle) {
-        hub.sessions[session].outbox.own.removeAll()
-        hub.sessions[session].outbox.dropShared()
-        hub.sessions[session].outbox.dropHeld()
     }
 
     private mutating func send(_ connection: Connection) {
@@ -161,84 +148,38 @@ extension EventLoop {
             connection.isWaitingToWrite = true
         case .ended, .failed:
             connection.outputEnded = true
-            drop(session)
+            hub.sessions[session].outbox.dropAll()
         }
     }
 
-    /// Makes one system call, straight from the log if the session's share is one run or a few.
+    /// Makes one system call, straight from the log if only its share of that waits.
     private mutating func writeOnce(_ connection: Connection) -> Transfer {
         let session = connection.session
-        if hub.sessions[session].outbox.runs > Self.gatheredRunsMax {
-            hub.delivery.takeOverLog(session, &hub.sessions)
-        }
         if hub.sessions[session].outbox.heldCount > 0 {
             let part = hub.sessions[session].outbox.heldPart
             return network.write(part.span, to: connection.descriptor)
         }
-        if hub.sessions[session].outbox.sharedBytes == 0 {
-            return network.write(hub.sessions[session].outbox.own.bytes, to: connection.descriptor)
+        if hub.sessions[session].outbox.own.isEmpty {
+            let run = hub.sessions[session].outbox.run
+            return network.write(hub.delivery.log.bytes(of: run), to: connection.descriptor)
         }
-        if hub.sessions[session].outbox.own.isEmpty, hub.sessions[session].outbox.runs == 1 {
-            var next = FanoutBuffer.newestRun
-            return network.write(
-                hub.delivery.log.run(&next, of: hub.sessions[session].outbox), to: connection.descriptor
-            )
-        }
-        return Self.write(using: &gathering, connection, hub, network)
+        hub.delivery.copyRun(of: session, &hub.sessions)
+        return network.write(hub.sessions[session].outbox.own.bytes, to: connection.descriptor)
     }
 
-    /// Writes a session's own bytes and its share of the log in one system call.
-    private static func write(
-        using room: inout GatheringRoom, _ connection: Connection, _ hub: borrowing Hub, _ network: Network
-    ) -> Transfer {
-        var pieces = GatheredBytes(using: room)
-        pieces.append(hub.sessions.ownBytes(of: connection.session))
-        var next = FanoutBuffer.firstRun(of: hub.sessions[connection.session].outbox)
-        while next != FanoutBuffer.noRun {
-            pieces.append(hub.delivery.log.run(&next, of: hub.sessions[connection.session].outbox))
-        }
-        let transfer = network.write(gathering: pieces, to: connection.descriptor)
-        room = pieces.finish()
-        return transfer
-    }
-
-    /// Removes what was sent from the outbox, and notes whether it ended within a line.
+    /// Removes what one call has sent from the outbox, and notes whether it ended within a line.
     private mutating func removeSent(_ count: Int, _ connection: Connection) {
         let session = connection.session
         if hub.sessions[session].outbox.heldCount > 0 {
-            let ofHeld = min(count, Int(hub.sessions[session].outbox.heldCount))
-            connection.isMidLine = !hub.sessions[session].outbox.removeHeld(ofHeld)
-            if ofHeld == count { return }
-            return removeSent(count - ofHeld, connection)
-        }
-        let ownCount = hub.sessions[session].outbox.own.count
-        if count < ownCount {
-            connection.isMidLine = hub.sessions[session].outbox.own.bytes[count - 1] != 0x0A
-            return hub.sessions[session].outbox.own.removeFirst(count)
-        }
-        hub.sessions[session].outbox.own.removeAll()
-        let sentShared = count - ownCount
-        let isAll = sentShared == hub.sessions[session].outbox.sharedBytes
-        // The log has only whole lines, so the end of all of it is the end of a line.
-        connection.isMidLine = !isAll && !endsLine(sentShared, session)
-        if isAll {
-            hub.sessions[session].outbox.dropShared()
+            connection.isMidLine = !hub.sessions[session].outbox.removeHeld(count)
+        } else if hub.sessions[session].outbox.own.isEmpty {
+            let run = hub.sessions[session].outbox.run
+            connection.isMidLine = count > 0 && hub.delivery.log.bytes(of: run)[count - 1] != 0x0A
+            hub.sessions[session].outbox.removeShared(count)
         } else {
-            hub.delivery.takeOverLog(session, skipping: sentShared, &hub.sessions)
+            connection.isMidLine = count > 0 && hub.sessions[session].outbox.own.bytes[count - 1] != 0x0A
+            hub.sessions[session].outbox.own.removeFirst(count)
         }
-    }
-
-    /// Whether the first `count` bytes of a session's share end with a line. No bytes do.
-    private func endsLine(_ count: Int, _ session: SessionHandle) -> Bool {
-        if count == 0 { return true }
-        var left = count
-        var next = FanoutBuffer.firstRun(of: hub.sessions[session].outbox)
-        while next != FanoutBuffer.noRun {
-            let run = hub.delivery.log.run(&next, of: hub.sessions[session].outbox)
-            if left <= run.count { return run[left - 1] == 0x0A }
-            left -= run.count
-        }
-        return true
     }
 
     private mutating func judge(_ connection: Connection) throws {

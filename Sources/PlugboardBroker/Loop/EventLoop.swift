@@ -34,8 +34,6 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
     var queue = RunQueue()
     /// The buffer for reads, while a connection has no half line.
     var input = ByteBuffer()
-    /// Room for a list of the pieces of one write.
-    var gathering = GatheringRoom()
     private var throttle = Throttle()
     var pace = TurnPace()
     private(set) var isStopping = false

@@ -16,7 +16,6 @@ protocol Sockets {
     func read(_ descriptor: borrowing Descriptor, into buffer: inout MutableSpan<UInt8>) -> Transfer
     /// Writes as much as the system takes at once.
     func write(_ bytes: Span<UInt8>, to descriptor: borrowing Descriptor) -> Transfer
-    func write(gathering pieces: borrowing GatheredBytes, to descriptor: borrowing Descriptor) -> Transfer
     /// Ends a connection as if its peer had closed it.
     func end(_ descriptor: borrowing Descriptor)
 }
@@ -45,11 +44,6 @@ struct KernelSockets: Sockets {
     @inline(__always)
     func write(_ bytes: Span<UInt8>, to descriptor: borrowing Descriptor) -> Transfer {
         descriptor.write(bytes)
-    }
-
-    @inline(__always)
-    func write(gathering pieces: borrowing GatheredBytes, to descriptor: borrowing Descriptor) -> Transfer {
-        descriptor.write(gathering: pieces)
     }
 
     func end(_ descriptor: borrowing Descriptor) {

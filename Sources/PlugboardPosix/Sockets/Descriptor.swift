@@ -68,11 +68,6 @@ public struct Descriptor: ~Copyable, Sendable {
         DescriptorCalls.read(raw, into: &buffer)
     }
 
-    /// Writes several pieces as if they were one, as much as the system takes at once.
-    public borrowing func write(gathering pieces: borrowing GatheredBytes) -> Transfer {
-        pieces.send(to: raw)
-    }
-
     /// Writes what the system takes at once.
     public borrowing func write(_ bytes: Span<UInt8>) -> Transfer {
         DescriptorCalls.send(raw, bytes)

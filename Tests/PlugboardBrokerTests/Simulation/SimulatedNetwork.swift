@@ -110,13 +110,6 @@ class SimulatedNetwork: Sockets, Poller {
         return Transfer.ofSending { take(bytes, for: link) }
     }
 
-    func write(gathering pieces: borrowing GatheredBytes, to descriptor: borrowing Descriptor) -> Transfer {
-        guard let link = links[descriptor.raw] else { return .failed(EBADF) }
-        var all: [UInt8] = []
-        for index in 0..<pieces.count { all += Array(pieces[index]) }
-        return Transfer.ofSending { take(all.span, for: link) }
-    }
-
     /// Takes bytes of the broker for a client. Returns how many.
     func take(_ bytes: Span<UInt8>, for link: SimulatedLink) -> Int {
         world?.lookAtReports()
