@@ -189,23 +189,21 @@ struct Delivery: ~Copyable {
     /// Appends a line of the log to a session's outbox. If too much is unread, the session is behind.
     @inline(__always)
     mutating func append(_ line: ByteRange, to session: SessionHandle, _ sessions: inout SessionTable) {
-        if !sessions[session].outbox.extend(with: line) { beginRun(line, of: session, &sessions) }
+        if !sessions[session].outbox.extend(with: line) {
+            if sessions[session].outbox.sharedBytes > 0 { copyRun(of: session, goesOn: true, &sessions) }
+            sessions[session].outbox.beginRun(with: line)
+        }
         touch(session, &sessions)
         sessions[session].checkUnread()
     }
 
+    /// Adds a session's share of the log to its own bytes. More of this turn may follow.
     @inline(never)
-    private mutating func beginRun(
-        _ line: ByteRange, of session: SessionHandle, _ sessions: inout SessionTable
+    mutating func copyRun(
+        of session: SessionHandle, goesOn: Bool = false, _ sessions: inout SessionTable
     ) {
         buffers.lend(sessions[session].outbox.sharedBytes, to: &sessions[session].outbox.own)
-        sessions[session].outbox.beginRun(with: line, of: log)
-    }
-
-    /// Adds a session's share of the log to its own bytes.
-    mutating func copyRun(of session: SessionHandle, _ sessions: inout SessionTable) {
-        buffers.lend(sessions[session].outbox.sharedBytes, to: &sessions[session].outbox.own)
-        sessions[session].outbox.copyRun(of: log)
+        sessions[session].outbox.copyRun(of: log, goesOn: goesOn)
     }
 
     /// If the log has grown very large, starts it anew, even in the middle of an event. Returns whether it
@@ -228,8 +226,6 @@ struct Delivery: ~Copyable {
     /// its own. Returns how many bytes it copied.
     @discardableResult
     mutating func takeOverLog(_ session: SessionHandle, _ sessions: inout SessionTable) -> Int {
-        defer { sessions[session].outbox.endServing() }
-        if sessions[session].outbox.sharedBytes == 0 { return 0 }
         var copied = 0
         if var run = sessions[session].outbox.runToHold {
             log.keep(run)
@@ -240,6 +236,7 @@ struct Delivery: ~Copyable {
         }
         copied += sessions[session].outbox.sharedBytes
         copyRun(of: session, &sessions)
+        sessions[session].outbox.endServing()
         return copied
     }
 

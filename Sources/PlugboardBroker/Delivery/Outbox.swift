@@ -40,18 +40,18 @@ struct Outbox: ~Copyable {
         return true
     }
 
-    /// Begins a run with a line of the log. What it was told before in this turn is copied.
-    mutating func beginRun(with line: ByteRange, of log: borrowing FanoutBuffer) {
-        copiedCount &+= end &- start
-        copyRun(of: log)
+    /// Begins a run with a line of the log. What it was told before must have been copied.
+    @inline(__always)
+    mutating func beginRun(with line: ByteRange) {
         (start, end) = (Int32(truncatingIfNeeded: line.start), Int32(truncatingIfNeeded: line.end))
     }
 
     /// Its share of the log.
     var run: ByteRange { sharedBytes == 0 ? .none : ByteRange(Int(start), Int(end)) }
 
-    /// Adds its share of the log to its own bytes, and forgets it.
-    mutating func copyRun(of log: borrowing FanoutBuffer) {
+    /// Adds its share of the log to its own bytes, and forgets it. More of this turn may follow.
+    mutating func copyRun(of log: borrowing FanoutBuffer, goesOn: Bool = false) {
+        if goesOn { copiedCount &+= end &- start }
         own.append(log.bytes(of: run))
         dropShared()
     }
@@ -60,6 +60,12 @@ struct Outbox: ~Copyable {
     mutating func removeShared(_ count: Int) {
         start &+= Int32(truncatingIfNeeded: count)
         if start == end { dropShared() }
+    }
+
+    /// Notes that so many of its own bytes were sent.
+    mutating func removeOwn(_ count: Int) {
+        own.removeFirst(count)
+        copiedCount = 0
     }
 
     private mutating func dropShared() { (start, end) = (-1, -1) }

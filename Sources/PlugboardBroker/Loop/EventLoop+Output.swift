@@ -123,8 +123,10 @@ extension EventLoop {
     }
 
     private mutating func keepUnsent(_ session: SessionHandle) {
-        let kept = hub.delivery.takeOverLog(session, &hub.sessions)
-        hub.insight.count(steps: kept / Cost.bytesKeptPerStep)
+        if !hub.sessions[session].outbox.isEmpty {
+            let kept = hub.delivery.takeOverLog(session, &hub.sessions)
+            hub.insight.count(steps: kept / Cost.bytesKeptPerStep)
+        }
         if hub.sessions[session].outbox.own.isEmpty {
             hub.delivery.buffers.takeBack(from: &hub.sessions[session].outbox.own)
         }
@@ -163,7 +165,7 @@ extension EventLoop {
             let run = hub.sessions[session].outbox.run
             return network.write(hub.delivery.log.bytes(of: run), to: connection.descriptor)
         }
-        hub.delivery.copyRun(of: session, &hub.sessions)
+        if hub.sessions[session].outbox.sharedBytes > 0 { hub.delivery.copyRun(of: session, &hub.sessions) }
         return network.write(hub.sessions[session].outbox.own.bytes, to: connection.descriptor)
     }
 
@@ -174,11 +176,14 @@ extension EventLoop {
             connection.isMidLine = !hub.sessions[session].outbox.removeHeld(count)
         } else if hub.sessions[session].outbox.own.isEmpty {
             let run = hub.sessions[session].outbox.run
-            connection.isMidLine = count > 0 && hub.delivery.log.bytes(of: run)[count - 1] != 0x0A
+            // All of it is whole lines.
+            connection.isMidLine = count < run.count && hub.delivery.log.bytes(of: run)[count - 1] != 0x0A
             hub.sessions[session].outbox.removeShared(count)
         } else {
-            connection.isMidLine = count > 0 && hub.sessions[session].outbox.own.bytes[count - 1] != 0x0A
-            hub.sessions[session].outbox.own.removeFirst(count)
+            let own = hub.sessions[session].outbox.own.count
+            connection.isMidLine =
+                count < own && hub.sessions[session].outbox.own.bytes[count - 1] != 0x0A
+            hub.sessions[session].outbox.removeOwn(count)
         }
     }
 
