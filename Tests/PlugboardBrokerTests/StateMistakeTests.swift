@@ -305,7 +305,9 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
         },
         StateMistake("Calls", "a service stands in the line of its pattern") { bus in
             bus.bare.take(#"{"op":"serve","key":"sum","spare":true}"#, from: bus.tax)
-            try bus.there(bus.hub.calls.line(at: StaticString("sum").bytes)).services.removeLast()
+            let service = try bus.there(bus.hub.sessions[bus.tax].calls?.services.last)
+            bus.bare.take(#"{"op":"unserve","key":"sum"}"#, from: bus.tax)
+            bus.hub.sessions[bus.tax].makeCalls().services.append(service)
         },
         StateMistake("Supervision", "who reports is there") { bus in
             bus.hub.supervision.reporter = SessionHandle.none

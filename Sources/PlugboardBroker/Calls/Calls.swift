@@ -1,6 +1,6 @@
 // The room of calls: services, calls in progress, and which of these wait for a plugin that is starting.
 //
-// What always holds: each pattern has one line of services at most, of which the first gets the calls; each service
+// What always holds: the services of a pattern stand in line at its end, and the first gets the calls; each service
 // is listed by its client. Each call is listed by its caller and by the client that has to answer it. A held call is in
 // progress. The room knows clients' calls, but nothing of what is sent to them.
 
@@ -8,7 +8,7 @@ import PlugboardMemory
 import PlugboardWire
 
 struct Calls: ~Copyable {
-    private let lines = PatternTree<ServiceLine>()
+    private let lines = PatternTree<Service>()
     private var calls: [UInt64: PendingCall] = [:]
     private(set) var asked = AskedClients()
     private(set) var counts = CallCounts()
@@ -17,26 +17,22 @@ struct Calls: ~Copyable {
 
     // MARK: Services
 
-    func line(at pattern: Span<UInt8>) -> ServiceLine? { lines.node(of: pattern)?.entries.first }
+    /// Who serves a pattern: the first gets the calls, and the others wait to take over.
+    func services(at pattern: Span<UInt8>) -> [Service] { lines.node(of: pattern)?.entries ?? [] }
 
     /// The service for a call of a well-formed key: the one with the most specific pattern.
-    func server(of key: Span<UInt8>) -> Service? { lines.first(matching: key)?.services.first }
+    func server(of key: Span<UInt8>) -> Service? { lines.first(matching: key) }
 
     /// A client serves a pattern, behind those that serve it already. Returns false if finding a service could then
     /// take too many steps.
     mutating func serve(_ pattern: Span<UInt8>, _ session: SessionHandle, _ sessions: inout SessionTable)
         -> Bool
     {
-        let line = line(at: pattern) ?? ServiceLine(pattern: pattern)
-        if line.services.isEmpty {
-            let (node, index) = lines.insert(pattern, line)
-            guard lines.steps <= Limits.patternStepsMax else {
-                lines.remove(at: index, from: node)
-                return false
-            }
+        let line = lines.insert(pattern) { Service(in: $0, session: session) }
+        guard let service = line.entries.last, lines.steps <= Limits.patternStepsMax else {
+            lines.remove(from: line) { $0.session == session }
+            return false
         }
-        let service = Service(in: line, session: session)
-        line.services.append(service)
         sessions[session].makeCalls().services.append(service)
         return true
     }
@@ -51,11 +47,8 @@ struct Calls: ~Copyable {
         }
         sessions[service.session].dropEmptyCalls()
         let (line, isSpare) = (service.line, service.isSpare)
-        line.services.removeAll { $0 === service }
-        if line.services.isEmpty, let node = lines.node(of: line.pattern.span) {
-            lines.remove(at: 0, from: node)
-        }
-        return isSpare ? nil : line.services.first
+        lines.remove(from: line) { $0 === service }
+        return isSpare ? nil : line.entries.first
     }
 
     // MARK: Calls
@@ -166,54 +159,43 @@ extension Calls: Checked {
     }
 
     private func checkServices(_ sessions: borrowing SessionTable) throws(BrokenInvariant) {
-        var (known, lined, listed) = (0, 0, 0)
+        var known = 0
         for session in sessions.handles {
             for service in sessions[session].calls?.services ?? [] {
                 known += 1
-                let (line, pattern) = (service.line, service.line.pattern)
+                let pattern = service.pattern
                 let isItsOwn = service.session == session
                 try Self.always.hold("a service is its client's", isItsOwn, of: String(pattern.span))
-                let isInLine = line.services.contains { $0 === service }
-                let isFound = isInLine && self.line(at: pattern.span) === line
+                let isFound = services(at: pattern.span).contains { $0 === service }
                 let words: StaticString = "a service stands in the line of its pattern"
                 try Self.always.hold(words, isFound, of: String(pattern.span))
-                lined += service.isSpare ? 0 : 1
-                listed += service.isSpare ? 0 : line.services.count
             }
         }
-        try Self.always.agree("nobody serves who is gone", try lines.checkInvariants(), lined)
-        try Self.always.agree("nobody waits in line who is gone", listed, known)
+        try Self.always.agree("nobody serves who is gone", try lines.checkInvariants(), known)
     }
-}
-
-/// Who serves a pattern: the first gets the calls, and the others wait to take over. Exists while somebody does.
-final class ServiceLine {
-    private let text: [UInt8]
-    var services: [Service] = []
-
-    init(pattern: Span<UInt8>) { text = Array(pattern) }
-
-    /// A copy, because a stored property can't lend its bytes beyond the statement.
-    var pattern: [UInt8] { text }
-
-    var spares: ArraySlice<Service> { services.dropFirst() }
 }
 
 // A client's promise to answer the calls of a key, or of all keys that match a pattern. Exists from its
 // `serve` to its `unserve` or the end of its session.
 
 final class Service {
-    let line: ServiceLine
+    /// The end of its pattern, which has those that serve the same. Stays until the service ends.
+    fileprivate unowned let line: PatternNode<Service>
     let session: SessionHandle
     var counts = CallCounts()
 
-    init(in line: ServiceLine, session: SessionHandle) {
+    fileprivate init(in line: PatternNode<Service>, session: SessionHandle) {
         self.line = line
         self.session = session
     }
 
+    var pattern: [UInt8] { line.pattern }
+
     /// It stands in line, and gets no calls yet.
-    var isSpare: Bool { line.services.first !== self }
+    var isSpare: Bool { line.entries.first !== self }
+
+    /// Those that wait to take over, if it gets the calls.
+    var spares: ArraySlice<Service> { line.entries.dropFirst() }
 }
 
 // A session's services and calls. Exists only while there are any; most clients never have one.

@@ -110,7 +110,7 @@ extension SessionTable {
             for service in calls.services where !service.isSpare {
                 guard listed < Limits.listedServicesMax else { return value.append(#"],"more":true}"#) }
                 value.append(listed == 0 ? #"{"key":""# : #",{"key":""#)
-                let (pattern, spares) = (service.line.pattern, service.line.spares)
+                let (pattern, spares) = (service.pattern, service.spares)
                 listed += 1 + spares.count
                 value.append(pattern.span)
                 value.append("\",")

@@ -68,15 +68,8 @@ struct Tracing: ~Copyable {
     }
 
     private func removeFromTree(_ tracer: Tracer) -> Int {
-        var visits = 0
-        for pattern in tracer.patterns {
-            guard let node = tree.node(of: pattern.span),
-                let place = node.entries.lastIndex(where: { $0 === tracer })
-            else { continue }
-            visits += node.entries.count - place
-            tree.remove(at: place, from: node)
-        }
-        return visits
+        let nodes = tracer.patterns.compactMap { tree.node(of: $0.span) }
+        return nodes.reduce(0) { $0 + tree.remove(from: $1) { $0 === tracer } }
     }
 
     @inline(__always) var isOn: Bool { awakeForWritesCount > 0 }

@@ -31,14 +31,9 @@ final class PatternNode<Entry> {
         self.parent = parent
     }
 
-    func appendPattern(to buffer: inout ByteBuffer) {
-        guard let parent else { return }
-        if parent.parent != nil {
-            parent.appendPattern(to: &buffer)
-            buffer.append(".")
-        }
-        let token = token
-        buffer.append(token.span)
+    var pattern: [UInt8] {
+        guard let parent, parent.parent != nil else { return token }
+        return parent.pattern + [UInt8(ascii: ".")] + token
     }
 
     /// The child for a token of a pattern.
@@ -130,14 +125,21 @@ final class PatternTree<Entry> {
 
     /// Adds an entry at a well-formed pattern. Returns its place, for `remove`.
     func insert(_ pattern: Span<UInt8>, _ entry: Entry) -> (node: PatternNode<Entry>, index: Int) {
+        let node = insert(pattern) { _ in entry }
+        return (node, node.entries.count - 1)
+    }
+
+    /// The same for an entry that knows its node. Returns the node.
+    @discardableResult
+    func insert(_ pattern: Span<UInt8>, _ make: (PatternNode<Entry>) -> Entry) -> PatternNode<Entry> {
         var node = root
         var tokens = Tokens(pattern)
         while let token = tokens.next() {
             let parent = node
             node = parent.child(token) ?? parent.makeChild(token)
         }
-        node.entries.append(entry)
-        return (node, node.entries.count - 1)
+        node.entries.append(make(node))
+        return node
     }
 
     /// Removes the entry at `index` of a node, and nodes that nothing needs. Returns the entry that moved to
@@ -147,6 +149,21 @@ final class PatternTree<Entry> {
         let last = node.entries.removeLast()
         let isMoved = index < node.entries.count
         if isMoved { node.entries[index] = last }
+        removeUnused(node)
+        return isMoved ? last : nil
+    }
+
+    /// Removes the newest entry that is wanted gone; the others keep their order. Returns how many it looked at.
+    @discardableResult
+    func remove(from node: PatternNode<Entry>, newest isGone: (Entry) -> Bool) -> Int {
+        guard let place = node.entries.lastIndex(where: isGone) else { return 0 }
+        let looks = node.entries.count - place
+        node.entries.remove(at: place)
+        removeUnused(node)
+        return looks
+    }
+
+    private func removeUnused(_ node: Node) {
         var unused = node
         while unused.isUnused, let parent = unused.parent {
             parent.remove(unused)

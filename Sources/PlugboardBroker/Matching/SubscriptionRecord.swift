@@ -114,22 +114,13 @@ struct SubscriptionRecord: ~Copyable {
         for index in keys.indices where keyspace[keys[index].observable].key.isEqual(to: key) {
             return buffer.append(key)
         }
-        for place in patterns {
-            let start = buffer.count
-            place.node.appendPattern(to: &buffer)
-            if Pattern.matches(buffer.bytes[start...], key) { return }
-            buffer.truncate(to: start)
+        for pattern in patterns.map(\.node.pattern) where Pattern.matches(pattern.span, key) {
+            return buffer.append(pattern.span)
         }
     }
 
     func allPatterns(_ keyspace: borrowing Keyspace) -> [[UInt8]] {
-        let exact = keys.all.map { Array(keyspace[$0.observable].key) }
-        return exact
-            + patterns.map { place in
-                var pattern = ByteBuffer()
-                place.node.appendPattern(to: &pattern)
-                return Array(pattern.bytes)
-            }
+        keys.all.map { Array(keyspace[$0.observable].key) } + patterns.map(\.node.pattern)
     }
 
     /// Its entry among the observers of a key has moved.

@@ -150,8 +150,8 @@ extension Hub {
         guard sessions[session].authorize(.serve, asked.key, .all) else {
             throw Access.forbidden(.serve, pattern, asked.line, sessions[session])
         }
-        let line = calls.line(at: asked.key)
-        if let line { try checkRoom(in: line, asked) }
+        let others = calls.services(at: asked.key)
+        if !others.isEmpty { try checkRoom(behind: others, asked) }
         let account = access.account(of: sessions[session])
         try account.checkRoom(subscriptions: 1)
         guard sessions[session].calls?.services.count ?? 0 < Limits.servicesMax else {
@@ -162,16 +162,16 @@ extension Hub {
             throw Refusal(.limit, "with this pattern, \(steps)", hint: Pattern.fewerSteps)
         }
         account.used.subscriptions += 1
-        replyServed(asked, waits: line != nil)
+        replyServed(asked, waits: !others.isEmpty)
         if calls.heldBytes > 0 { askHeld() }
     }
 
     mutating func unserve(_ asked: AskedRequest) throws(Refusal) {
         try Pattern.check(asked.request.key, asked.line)
-        let line = calls.line(at: asked.key)
-        guard let service = line?.services.first(where: { $0.session == asked.session }) else {
+        let line = calls.services(at: asked.key)
+        guard let service = line.first(where: { $0.session == asked.session }) else {
             let word = asked.request.key.excerpt(of: asked.line)
-            let own = sessions[asked.session].calls?.services.map { String($0.line.pattern.span) }
+            let own = sessions[asked.session].calls?.services.map { String($0.pattern.span) }
             let hint = Suggestion.hint(for: word, among: Array((own ?? []).prefix(64)))
             let message = "this client does not serve \"\(word)\""
             throw Refusal(.notFound, message, hint: hint, at: asked.request.key.start)
@@ -199,7 +199,7 @@ extension Hub {
 
     mutating func endForbidden(of session: SessionHandle) {
         for service in sessions[session].calls?.services ?? []
-        where !sessions[session].authorize(.serve, service.line.pattern.span, .all) {
+        where !sessions[session].authorize(.serve, service.pattern.span, .all) {
             end(service)
         }
         guard let calls = sessions[session].calls else { return }
@@ -214,7 +214,7 @@ extension Hub {
         access.account(of: sessions[service.session]).used.subscriptions -= 1
         if let next = calls.end(service, &sessions) {
             var event = delivery.takeLine()
-            CallEncoder.appendServing(next.line.pattern.span, to: &event)
+            CallEncoder.appendServing(next.pattern.span, to: &event)
             delivery.send(event, to: next.session, at: revision, &sessions)
         }
         touchIfIdle(service.session)
@@ -237,14 +237,14 @@ extension Hub {
     }
 
     /// Throws unless the client may stand in line behind others, and asks for that.
-    private func checkRoom(in line: ServiceLine, _ asked: AskedRequest) throws(Refusal) {
+    private func checkRoom(behind others: [Service], _ asked: AskedRequest) throws(Refusal) {
         let key = asked.request.key.excerpt(of: asked.line)
-        let own = line.services.first { $0.session == asked.session }
+        let own = others.first { $0.session == asked.session }
         if requests.decoder.options.isSpare, own == nil {
-            guard line.spares.count >= Limits.sparesMax else { return }
+            guard others.count > Limits.sparesMax else { return }
             throw Refusal(.limit, "at most \(Limits.sparesMax) clients stand in line for \"\(key)\"")
         }
-        let other = own == nil ? line.services.first : nil
+        let other = own == nil ? others.first : nil
         let who = other.map { "client \(sessions[$0.session].client)" } ?? "this client"
         let waits = own?.isSpare == true
         let message = waits ? "this client stands in line for \"\(key)\"" : "\"\(key)\" is served by \(who)"

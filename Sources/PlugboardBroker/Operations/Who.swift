@@ -103,13 +103,13 @@ extension Hub {
     private func append(_ service: Service, to buffer: inout ByteBuffer) {
         buffer.append(#","server":{"#)
         sessions[service.session].appendIdentity(keyspace, to: &buffer)
-        buffer.append(member: "pattern", text: service.line.pattern.span)
+        buffer.append(member: "pattern", text: service.pattern.span)
         buffer.append(member: "calls", UInt64(sessions[service.session].calls?.toAnswer.count ?? 0))
-        for (place, spare) in service.line.spares.enumerated() {
+        for (place, spare) in service.spares.enumerated() {
             buffer.append(place == 0 ? #","spares":[{"# : "},{")
             sessions[spare.session].appendIdentity(keyspace, to: &buffer)
         }
-        buffer.append(service.line.spares.isEmpty ? "}" : "}]}")
+        buffer.append(service.spares.isEmpty ? "}" : "}]}")
     }
 }
 
