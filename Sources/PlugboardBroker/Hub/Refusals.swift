@@ -22,8 +22,6 @@ extension Key {
 }
 
 extension Pattern {
-    static let fewerSteps = "patterns whose * stand at ever different places take many; ** takes one"
-
     /// Matches every key except the broker's own.
     static let everything: StaticString = "**"
 
@@ -36,6 +34,12 @@ extension Pattern {
 }
 
 extension Refusal {
+    static func steps(_ verb: String, these patterns: String = "this pattern") -> Refusal {
+        let steps = "finding who \(verb) a key could take more than \(Limits.patternStepsMax) steps"
+        let hint = "patterns whose * stand at ever different places take many; ** takes one"
+        return Refusal(.limit, "with \(patterns), \(steps)", hint: hint)
+    }
+
     static func reserved(_ request: Request, _ line: Span<UInt8>) -> Refusal {
         let message = "\"\(request.key.excerpt(of: line))\" is the broker's own: a token begins with $"
         return Refusal(.forbidden, message, at: request.key.start)

@@ -157,10 +157,7 @@ extension Hub {
         guard sessions[session].calls?.services.count ?? 0 < Limits.servicesMax else {
             throw Refusal(.limit, "a client serves at most \(Limits.servicesMax) keys and patterns")
         }
-        guard calls.serve(asked.key, session, &sessions) else {
-            let steps = "finding who serves a key could take more than \(Limits.patternStepsMax) steps"
-            throw Refusal(.limit, "with this pattern, \(steps)", hint: Pattern.fewerSteps)
-        }
+        guard calls.serve(asked.key, session, &sessions) else { throw .steps("serves") }
         account.used.subscriptions += 1
         replyServed(asked, waits: !others.isEmpty)
         if calls.heldBytes > 0 { askHeld() }

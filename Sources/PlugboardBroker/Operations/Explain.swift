@@ -95,8 +95,7 @@ extension Hub {
         }
         guard insight.tracing.add(tracer) else {
             matching.remove(subscription)
-            let steps = "finding who traces a key could take more than \(Limits.patternStepsMax) steps"
-            throw Refusal(.limit, "with these patterns, \(steps)", hint: Pattern.fewerSteps)
+            throw .steps("traces", these: "these patterns")
         }
         sessions[session].subscriptions.insert(subscription, &matching)
         matching[subscription].role = .traces

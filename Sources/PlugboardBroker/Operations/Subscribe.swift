@@ -122,8 +122,7 @@ extension Hub {
         guard matching.patterns.steps(of: user) <= Limits.patternStepsMax else {
             detach(subscription)
             matching.remove(subscription)
-            let steps = "finding who observes a key could take more than \(Limits.patternStepsMax) steps"
-            throw Refusal(.limit, "with these patterns, \(steps)", hint: Pattern.fewerSteps)
+            throw .steps("observes", these: "these patterns")
         }
         sessions[session].subscriptions.insert(subscription, &matching)
         if !matching[subscription].isDirect { sessions[session].indirectCount += 1 }
