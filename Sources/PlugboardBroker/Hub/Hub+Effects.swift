@@ -304,10 +304,9 @@ extension Hub {
             var line = delivery.takeLine()
             if let refusal {
                 ReplyEncoder.appendRefusal(refusal, id: id.bytes, line: sessions[session].line, to: &line)
-            } else if sum.isEmpty {
-                ReplyEncoder.appendDone(reply.operation, id: id.bytes, revision: reply.revision, to: &line)
             } else {
-                ReplyEncoder.appendAdded(id: id.bytes, revision: reply.revision, sum: sum.bytes, to: &line)
+                ReplyEncoder.appendDone(
+                    reply.operation, id: id.bytes, revision: reply.revision, sum: sum.bytes, to: &line)
             }
             delivery.send(line, to: session, at: revision, &sessions)
         }

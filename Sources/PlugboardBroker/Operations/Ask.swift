@@ -107,10 +107,10 @@ extension Hub {
         let call = calls.find(number)
         if let call { end(call, pass(asked, to: call)) }
         guard asked.request.wantsReply else { return }
-        delivery.openReply(to: session, &sessions)
-        CallEncoder.appendReturned(
-            id: asked.id, call: number, isLate: call == nil, to: &sessions[session].outbox.own
-        )
+        var reply = beginReply(to: asked)
+        reply.append(member: "call", text: name.bytes(of: asked.line))
+        if call == nil { reply.append(#","late":true"#) }
+        finish(reply, to: session)
     }
 
     private mutating func pass(_ asked: AskedRequest, to call: PendingCall) -> CallOutcome {
@@ -223,14 +223,10 @@ extension Hub {
     }
 
     private mutating func replyServed(_ asked: AskedRequest, waits: Bool) {
-        delivery.openReply(to: asked.session, &sessions)
-        CallEncoder.appendServed(
-            asked.request.operation,
-            id: asked.id,
-            key: asked.key,
-            waits: waits,
-            to: &sessions[asked.session].outbox.own
-        )
+        var reply = beginReply(to: asked)
+        reply.append(member: "key", text: asked.key)
+        if waits { reply.append(#","spare":true"#) }
+        finish(reply, to: asked.session)
     }
 
     /// Throws unless the client may stand in line behind others, and asks for that.

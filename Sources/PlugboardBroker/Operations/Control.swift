@@ -22,15 +22,11 @@ extension Hub {
         }
         dissolveRuns()
         // The reply counts what is owed before anything passes.
-        delivery.openReply(to: asked.session, &sessions)
-        ReplyEncoder.appendControl(
-            asked.request.operation,
-            id: asked.id,
-            sub: matching.sub(of: subscription),
-            client: asked.request.has(.client) ? options.client : nil,
-            owed: owedCount(of: subscription),
-            to: &sessions[asked.session].outbox.own
-        )
+        var reply = beginReply(to: asked)
+        reply.append(member: "sub", json: matching.sub(of: subscription))
+        if asked.request.has(.client) { reply.append(member: "client", options.client) }
+        reply.append(member: "owed", UInt64(owedCount(of: subscription)))
+        finish(reply, to: asked.session)
         review(subscription)
     }
 
@@ -76,10 +72,10 @@ extension Hub {
             delivery.setAside(other, .disconnected, saying: message, &sessions)
         }
         leave(other, until: requests.effortEnd)
-        delivery.openReply(to: session, &sessions)
-        ReplyEncoder.appendDisconnected(
-            client: client, id: asked.id, revision: revision, to: &sessions[session].outbox.own
-        )
+        var reply = beginReply(to: asked)
+        reply.append(member: "client", client)
+        reply.append(member: "revision", revision)
+        finish(reply, to: session)
         if other == session { appendBye(to: other) }
     }
 

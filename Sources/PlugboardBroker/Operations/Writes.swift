@@ -284,10 +284,11 @@ extension Hub {
                 return replyDone(request.operation, id: asked.id, to: session)
             }
             delivery.openReply(to: session, &sessions)
-            ReplyEncoder.appendAdded(
+            ReplyEncoder.appendDone(
+                request.operation,
                 id: asked.id,
                 revision: revision,
-                sum: requests.sum(after: .add),
+                sum: requests.sum(after: request.operation),
                 to: &sessions[session].outbox.own
             )
         }

@@ -68,28 +68,6 @@ public enum CallEncoder {
         buffer.append("}\n")
     }
 
-    /// The reply to `return`.
-    public static func appendReturned(
-        id: Span<UInt8>, call: UInt64, isLate: Bool, to buffer: inout ByteBuffer
-    ) {
-        ReplyEncoder.appendStart(.answer, id: id, to: &buffer)
-        buffer.append(#","call":""#)
-        buffer.append(decimal: call)
-        buffer.append(isLate ? #"","late":true}"# : #""}"#)
-        buffer.append("\n")
-    }
-
-    /// The reply to `serve` and `unserve`. `waits`: another client serves the key, and this one stands in line.
-    public static func appendServed(
-        _ operation: Operation, id: Span<UInt8>, key: Span<UInt8>, waits: Bool, to buffer: inout ByteBuffer
-    ) {
-        ReplyEncoder.appendStart(operation, id: id, to: &buffer)
-        buffer.append(#","key":""#)
-        buffer.append(key)
-        buffer.append(waits ? #"","spare":true}"# : #""}"#)
-        buffer.append("\n")
-    }
-
     /// The event for a client that stood in line for a key and serves it from now on.
     public static func appendServing(_ key: Span<UInt8>, to buffer: inout ByteBuffer) {
         buffer.append(#"{"event":"serving","key":""#)

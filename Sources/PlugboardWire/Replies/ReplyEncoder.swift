@@ -26,42 +26,19 @@ public enum ReplyEncoder {
         buffer.append("}\n")
     }
 
-    /// The reply to `add`.
-    public static func appendAdded(
-        id: Span<UInt8>, revision: UInt64, sum: Span<UInt8>, to buffer: inout ByteBuffer
+    /// The same for any write. `sum` is empty unless it is an `add`.
+    public static func appendDone(
+        _ operation: Operation,
+        id: Span<UInt8>,
+        revision: UInt64,
+        sum: Span<UInt8>,
+        to buffer: inout ByteBuffer
     ) {
-        appendStart(.add, id: id, to: &buffer)
+        if sum.isEmpty { return appendDone(operation, id: id, revision: revision, to: &buffer) }
+        appendStart(operation, id: id, to: &buffer)
         appendNumber(#","revision":"#, revision, &buffer)
         buffer.append(#","value":"#)
         buffer.append(sum)
-        buffer.append("}\n")
-    }
-
-    /// The reply to `pause`, `step` and `resume`. `client` is the client whose subscription it is, if it
-    /// is another one. `owed` counts the keys and lines that it is owed.
-    public static func appendControl(
-        _ operation: Operation,
-        id: Span<UInt8>,
-        sub: Span<UInt8>,
-        client: UInt64?,
-        owed: Int,
-        to buffer: inout ByteBuffer
-    ) {
-        appendStart(operation, id: id, to: &buffer)
-        buffer.append(#","sub":"#)
-        buffer.append(sub)
-        if let client { appendNumber(#","client":"#, client, &buffer) }
-        appendNumber(#","owed":"#, UInt64(max(0, owed)), &buffer)
-        buffer.append("}\n")
-    }
-
-    /// The reply to `disconnect`.
-    public static func appendDisconnected(
-        client: UInt64, id: Span<UInt8>, revision: UInt64, to buffer: inout ByteBuffer
-    ) {
-        appendStart(.disconnect, id: id, to: &buffer)
-        appendNumber(#","client":"#, client, &buffer)
-        appendNumber(#","revision":"#, revision, &buffer)
         buffer.append("}\n")
     }
 
