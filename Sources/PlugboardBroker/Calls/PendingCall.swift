@@ -23,6 +23,8 @@ final class PendingCall {
     var deadline: DeadlineTicket?
     /// The plugin for which it waits because that is starting, and its value, empty if it has none.
     var held: (plugin: SupervisedPlugin, value: [UInt8])?
+    /// The code of the error that its caller got, from the broker or from the server.
+    var error: String?
 
     init(
         _ asked: AskedRequest, number: UInt64, line: UInt64, timeout: UInt32, at start: UInt64,
@@ -85,31 +87,17 @@ final class PendingCall {
 
 // The stages of a call, as a trace shows them.
 
-enum CallOutcome: Equatable {
+enum CallOutcome: String {
     case asked
     /// It waits until a plugin serves its key.
     case held
-    case answered
-    /// The caller got an error, from the broker or from the server.
-    case failed(code: String)
-    case abandoned
+    case answered, failed, abandoned
 
-    /// Appends `outcome`, the `code` of an error, and how long a call took that is over.
-    func append(after nanoseconds: UInt64?, to text: inout ByteBuffer) {
-        text.append(member: "outcome", text: name)
-        if case .failed(let code) = self { text.append(member: "code", text: code) }
-        if self != .asked, self != .held, let nanoseconds {
-            text.append(member: "microseconds", nanoseconds / 1000)
-        }
-    }
+    var isEnd: Bool { self != .asked && self != .held }
 
-    private var name: StaticString {
-        switch self {
-        case .asked: "asked"
-        case .held: "held"
-        case .answered: "answered"
-        case .failed: "failed"
-        case .abandoned: "abandoned"
-        }
+    /// Appends `outcome`, and the `code` of an error.
+    func append(_ error: String?, to text: inout ByteBuffer) {
+        text.append(member: "outcome", text: rawValue)
+        if let error { text.append(member: "code", text: error) }
     }
 }

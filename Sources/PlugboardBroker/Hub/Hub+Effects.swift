@@ -38,7 +38,8 @@ extension Hub {
             var reply = delivery.takeLine()
             ReplyEncoder.appendRefusal(refusal, id: call.id.span, line: call.line, to: &reply)
             delivery.send(reply, to: call.caller, at: revision, &sessions)
-            end(call, .failed(code: refusal.code.rawValue))
+            call.error = refusal.code.rawValue
+            end(call, .failed)
         }
     }
 

@@ -63,14 +63,16 @@ extension Hub {
             sessions[server].appendSource(keyspace, to: &text)
             text.append("}")
         }
-        outcome.append(after: deadlines.now - min(deadlines.now, call.start), to: &text)
+        outcome.append(call.error, to: &text)
+        let span = deadlines.now - min(deadlines.now, call.start)
+        if outcome.isEnd { text.append(member: "microseconds", span / 1000) }
         trace(.call, of: call.key.span, text)
     }
 
     mutating func traceEvent(unserved asked: AskedRequest) {
         guard insight.tracing.isOnForCalls else { return }
         var text = traceText(sessions[asked.session].author(&keyspace), asked.request.cause)
-        CallOutcome.failed(code: ErrorCode.noProvider.rawValue).append(after: nil, to: &text)
+        CallOutcome.failed.append(ErrorCode.noProvider.rawValue, to: &text)
         trace(.call, of: asked.key, text)
     }
 }

@@ -117,10 +117,9 @@ extension Hub {
         let (value, options) = (asked.request.value.bytes(of: asked.line), requests.decoder.options)
         let (code, message) = (options.errorCode, options.errorMessage)
         var reply = delivery.takeLine()
-        var outcome = CallOutcome.answered
         if sessions[call.caller].room < max(value.count, message.count) + PendingCall.wrappingBytes {
             ReplyEncoder.appendRefusal(.unreadAnswer, id: call.id.span, line: call.line, to: &reply)
-            outcome = .failed(code: Refusal.unreadAnswer.code.rawValue)
+            call.error = Refusal.unreadAnswer.code.rawValue
         } else if asked.request.has(.error) {
             let author = sessions[call.server].author(&keyspace)
             CallEncoder.appendFailure(
@@ -131,14 +130,14 @@ extension Hub {
                 by: keyspace.authors[author].by,
                 to: &reply
             )
-            outcome = .failed(code: String(code.bytes(of: asked.line)))
+            call.error = String(code.bytes(of: asked.line))
         } else {
             let author = sessions[call.server].author(&keyspace)
             let by = keyspace.authors[author].by
             CallEncoder.appendAnswer(id: call.id.span, key: call.key.span, value: value, by: by, to: &reply)
         }
         delivery.send(reply, to: call.caller, at: revision, &sessions)
-        return outcome
+        return call.error == nil ? .answered : .failed
     }
 
     // MARK: Services, which end with their connections at the latest
