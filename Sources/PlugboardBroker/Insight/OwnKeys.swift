@@ -285,8 +285,7 @@ extension Hub {
     private mutating func isObserved(_ key: BrokerKey) -> Bool {
         let text = key.text(sessions)
         if let observable = keyspace.find(text.bytes) { return isObserved(observable) }
-        matching.find(text.bytes, nil, sessions)
-        return !matching.found.isEmpty
+        return !matching.find(text.bytes, nil, sessions).isEmpty
     }
 
     /// Writes the present value, unless the key has it already.

@@ -18,8 +18,6 @@ struct Matching: ~Copyable {
     private var index = HashIndex()
     private var texts = SubscriptionTexts()
     private var lastSerial: UInt64 = 0
-    /// What the last search found, in the order in which observers are told.
-    private(set) var found = List<SubscriptionHandle>()
     /// How many nodes of pattern trees all searches have visited, and how many observers they have found.
     private(set) var visits: UInt64 = 0
     var reach = Reach()
@@ -90,22 +88,10 @@ struct Matching: ~Copyable {
     /// From now on, some clients may not see all keys.
     mutating func select() { isSelective = true }
 
-    mutating func forgetFound() { found.removeAll() }
-
     /// Whether one of the listed observers of a key isn't still to begin.
     func hasBegunObserver(of observable: ObservableHandle) -> Bool {
         let observers = reach.observers(of: observable)
         return observers.indices.contains { subscriptions[observers[$0].subscription].hasBegun }
-    }
-
-    /// Leaves those out whose snapshot is still looked for: their `subscribe` isn't answered, so they don't observe yet.
-    mutating func forgetUnbegun() {
-        var kept = 0
-        for place in found.indices where subscriptions[found[place]].hasBegun {
-            found[kept] = found[place]
-            kept += 1
-        }
-        found.truncate(to: kept)
     }
 
     // MARK: Coming and going
@@ -175,33 +161,27 @@ struct Matching: ~Copyable {
 
     // MARK: Searching
 
-    /// Finds the observers of a key, and leaves them in `found` in the order in which they are told.
-    /// `observable` is the key's, if there is one.
+    /// Finds the observers of a key, in the order in which they are told. `observable` is the key's, if there is one.
     mutating func find(
         _ key: Span<UInt8>, _ observable: ObservableHandle?, _ sessions: borrowing SessionTable
-    ) {
-        var list = List<SubscriptionHandle>()
-        swap(&list, &found)
-        defer { swap(&list, &found) }
-        if let observable, reach.isListed(observable) {
-            // Sorting very many observers takes long. This list was sorted when they were told last.
-            list.removeAll()
-            let known = reach.observers(of: observable)
-            for place in known.indices { list.append(known[place].subscription) }
-            return
-        }
+    ) -> [SubscriptionHandle] {
+        // Sorting very many observers takes long. This list was sorted when they were told last.
+        if let observable, reach.isListed(observable) { return reach.observers(of: observable).subscriptions }
         search(key)
-        gather(at: ends, naming: observable, into: &list)
+        var list = gather(at: ends, naming: observable)
         visits &+= UInt64(list.count)
         arrange(&list, of: key, sessions)
+        return list.all
     }
 
-    /// The found observers that one reply names. If there are too many, those that aren't live come first,
+    /// Those of the observers of a key that one reply names. If there are too many, those that aren't live come first,
     /// because they are what people look for.
-    func listed(_ sessions: borrowing SessionTable) -> [SubscriptionHandle] {
-        guard found.count > Limits.listedObserversMax else { return found.all }
+    func listed(
+        _ found: [SubscriptionHandle], _ sessions: borrowing SessionTable
+    ) -> [SubscriptionHandle] {
+        guard found.count > Limits.listedObserversMax else { return found }
         var (behind, live): ([SubscriptionHandle], [SubscriptionHandle]) = ([], [])
-        for subscription in found.all where behind.count < Limits.listedObserversMax {
+        for subscription in found where behind.count < Limits.listedObserversMax {
             let isBehind = sessions[self[subscription].session].isBehind
             let isLive = self[subscription].state(isBehind: isBehind) == .live
             if !isLive { behind.append(subscription) }
@@ -226,13 +206,10 @@ struct Matching: ~Copyable {
         search(key)
         let isShared = !isSelective && !reach.isNamed(observable)
         if isShared, reach.share(ends, with: observable) { return }
-        var list = List<SubscriptionHandle>()
-        swap(&list, &found)
-        gather(at: ends, naming: observable, into: &list)
+        var list = gather(at: ends, naming: observable)
         visits &+= UInt64(list.count)
         arrange(&list, of: key, sessions)
         reach.list(list, subscriptions, of: observable, sharedBy: isShared ? ends : [])
-        swap(&list, &found)
     }
 
     /// Looks at `visits` of what may be given back, and returns whether it is done.
@@ -251,10 +228,9 @@ struct Matching: ~Copyable {
 
     /// All who name a key, or stand at these ends of patterns, in any order.
     private func gather(
-        at ends: [Reach.PatternEnd], naming observable: ObservableHandle?,
-        into list: inout List<SubscriptionHandle>
-    ) {
-        list.removeAll()
+        at ends: [Reach.PatternEnd], naming observable: ObservableHandle?
+    ) -> List<SubscriptionHandle> {
+        var list = List<SubscriptionHandle>()
         if let observable {
             let naming = reach.naming(observable)
             for place in naming.indices { list.append(naming[place]) }
@@ -262,6 +238,7 @@ struct Matching: ~Copyable {
         for end in ends {
             for subscription in end.entries { list.append(subscription) }
         }
+        return list
     }
 
     /// Observers of a single key or pattern are in order already, and sorting very many takes long.
@@ -296,13 +273,11 @@ extension Matching: Checked {
         try Self.always.agree("each subscription is indexed once", index.count, subscriptions.count)
         try reach.checkInvariants(keyspace)
         try observersAreWhereTheySay(keyspace)
-        var list = List<SubscriptionHandle>()
-        var ends: [Reach.PatternEnd] = []
         for observable in keyspace.all.handles where reach.isListed(observable) {
             let key = keyspace[observable].key
-            ends.removeAll()
+            var ends: [Reach.PatternEnd] = []
             _ = patterns.match(key, into: &ends)
-            gather(at: ends, naming: observable, into: &list)
+            var list = gather(at: ends, naming: observable)
             arrange(&list, of: key, sessions)
             let (name, observers) = (String(key), reach.observers(of: observable).subscriptions)
             let isRight = observers.elementsEqual(list.all)

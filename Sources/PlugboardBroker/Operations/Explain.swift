@@ -42,14 +42,14 @@ extension Hub {
                 number: delivery.judge.numberExpected()
             )
             let isSeen = sessions[asked.session].authorize(.subscribe, key)
-            let listed = listObservers(of: key, observable, isSeen: isSeen)
+            let observers = findObservers(of: key, observable, isSeen: isSeen)
             reply.append(member: "effect", text: event.rawValue)
             reply.append(member: "revision", event == .emit ? revision : revision + 1)
             if !expected.value.isEmpty { reply.append(member: "value", json: expected.value) }
-            let outcomes = outcomes(of: expected, for: listed, of: matching.found.all)
-            appendObservers(listed, of: key, to: &reply) { append(outcomes[$0], to: &$1) }
+            let outcomes = outcomes(of: expected, for: observers.named, of: observers.all)
+            appendObservers(observers, of: key, to: &reply) { append(outcomes[$0], to: &$1) }
             // If the client may not see the key, it doesn't learn either whether anybody observes it.
-            if isSeen, matching.found.isEmpty { reply.append(event.nobodysNote) }
+            if isSeen, observers.all.isEmpty { reply.append(event.nobodysNote) }
         }
         finish(reply, to: asked.session)
     }

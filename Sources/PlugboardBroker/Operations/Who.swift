@@ -13,13 +13,14 @@ extension Hub {
         let observable = keyspace.find(key)
         let queued = sessions[session].outbox.count
         let isSeen = sessions[session].authorize(.subscribe, key)
-        let listed = listObservers(of: key, observable, isSeen: isSeen)
+        let observers = findObservers(of: key, observable, isSeen: isSeen)
         var reply = beginReply(to: asked)
         reply.append(member: "key", text: key)
-        appendObservers(listed, of: key, to: &reply) { place, reply in
+        appendObservers(observers, of: key, to: &reply) { place, reply in
             // While the asker's reply is being written, its outbox isn't what it was.
-            let isAsker = matching[listed[place]].session == session
-            appendState(of: listed[place], queued: isAsker ? queued : nil, to: &reply)
+            let subscription = observers.named[place]
+            let isAsker = matching[subscription].session == session
+            appendState(of: subscription, queued: isAsker ? queued : nil, to: &reply)
         }
         if isSeen, let observable { appendWriter(of: observable, to: &reply) }
         if isSeen || sessions[session].authorize(.call, key), let service = calls.server(of: key) {
@@ -28,27 +29,28 @@ extension Hub {
         finish(reply, to: session)
     }
 
-    /// Finds the observers of a key for a reply, and leaves them in `matching.found`; nobody if the asking client may
-    /// not see the key. Returns those that the reply names.
-    mutating func listObservers(
+    /// All observers of a key, and those that a reply names.
+    typealias Observers = (all: [SubscriptionHandle], named: [SubscriptionHandle])
+
+    /// Finds the observers of a key for a reply; nobody if the asking client may not see the key. Those whose snapshot
+    /// is still looked for don't observe yet, because their `subscribe` isn't answered.
+    mutating func findObservers(
         of key: Span<UInt8>, _ observable: ObservableHandle?, isSeen: Bool
-    ) -> [SubscriptionHandle] {
+    ) -> Observers {
+        if !isSeen { return ([], []) }
         if let observable { refreshObservers(of: observable) }
-        matching.find(key, observable, sessions)
-        matching.forgetUnbegun()
-        if !isSeen { matching.forgetFound() }
-        let count = matching.found.count
-        insight.count(steps: count + min(count, Limits.listedObserversMax) * Cost.listed)
-        return matching.listed(sessions)
+        let all = matching.find(key, observable, sessions).filter { matching[$0].hasBegun }
+        insight.count(steps: all.count + min(all.count, Limits.listedObserversMax) * Cost.listed)
+        return (all, matching.listed(all, sessions))
     }
 
     /// Appends the observers that a reply names, each with what `appendRest` adds about the one at a place.
     func appendObservers(
-        _ listed: [SubscriptionHandle], of key: Span<UInt8>, to buffer: inout ByteBuffer,
+        _ observers: Observers, of key: Span<UInt8>, to buffer: inout ByteBuffer,
         _ appendRest: (Int, inout ByteBuffer) -> Void
     ) {
         buffer.append(#","observers":["#)
-        for (place, subscription) in listed.enumerated() {
+        for (place, subscription) in observers.named.enumerated() {
             buffer.append(place == 0 ? "{" : ",{")
             sessions[matching[subscription].session].appendIdentity(keyspace, to: &buffer)
             buffer.append(member: "sub", json: matching.sub(of: subscription))
@@ -59,7 +61,7 @@ extension Hub {
             appendRest(place, &buffer)
             buffer.append("}")
         }
-        buffer.append(matching.found.count > Limits.listedObserversMax ? #"],"more":true"# : "]")
+        buffer.append(observers.named.count < observers.all.count ? #"],"more":true"# : "]")
     }
 
     /// Appends the members that show the state of an observer. `queued` replaces the size of its outbox.

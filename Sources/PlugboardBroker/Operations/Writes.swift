@@ -212,7 +212,12 @@ extension Hub {
     ) {
         let (key, cause) = (asked.key, asked.request.cause)
         keyspace.emits.append(key, at: revision)
-        guard let observable = planned.observable ?? observableToEmit(key, planned.hash) else {
+        var known = planned.observable
+        // If a pattern matches the key, somebody gets the emit, and the history remembers it.
+        if known == nil, !matching.find(key, nil, sessions).isEmpty {
+            known = keyspace.insert(key, hash: planned.hash)
+        }
+        guard let observable = known else {
             if insight.tracing.isOn { trace(.emit, of: key, traceText(author, cause, reason)) }
             return
         }
@@ -222,13 +227,6 @@ extension Hub {
         // The key may have been made for somebody who isn't told emits yet.
         guard matching.hasBegunObserver(of: observable) else { return matching.forget(observable, &keyspace) }
         remember(History.Entry(.emit, observable, author, revision, cause, reason))
-    }
-
-    /// Makes the observable of a key that has none, if a pattern matches the key. Then somebody gets the
-    /// emit, and the history remembers it.
-    private mutating func observableToEmit(_ key: Span<UInt8>, _ hash: UInt64) -> ObservableHandle? {
-        matching.find(key, nil, sessions)
-        return matching.found.isEmpty ? nil : keyspace.insert(key, hash: hash)
     }
 
     @inline(always)
