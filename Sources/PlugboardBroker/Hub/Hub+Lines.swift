@@ -178,7 +178,7 @@ extension Hub {
             let isDone = goOn(with: &search, requests.visitsMax)
             walk.work = .keys(search)
             return isDone
-        case .snapshot(let subscription, _):
+        case .snapshot(let subscription):
             insight.count(steps: Cost.visit)
             let count = matching[subscription].backlog?.snapshot?.foundCount ?? 0
             guard count < Requests.foundMax || requests.mayGoOn(large: walk) else { return false }
@@ -199,8 +199,7 @@ extension Hub {
         delivery.begin(session)
         switch walk.work {
         case .keys(let search): reply(asked, listing: search)
-        case .snapshot(let subscription, let wanted):
-            begin(subscription, asked, wanted, walk.request.has(.since) ? .anew : .fresh)
+        case .snapshot(let subscription): begin(subscription, asked, .anew)
         case .resumption:
             do throws(Refusal) {
                 try subscribe(asked, isPutOff: true)

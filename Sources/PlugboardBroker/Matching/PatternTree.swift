@@ -169,7 +169,6 @@ final class PatternTree<Entry> {
             parent.remove(unused)
             unused = parent
         }
-        return isMoved ? last : nil
     }
 
     /// The node at which exactly this pattern ends.
@@ -285,10 +284,6 @@ final class PatternSet {
     private var visits = 0
 
     init(_ all: [[UInt8]]) { self.all = all }
-
-    convenience init(_ patterns: [ByteRange], of line: Span<UInt8>) {
-        self.init(patterns.map { Array($0.bytes(of: line)) })
-    }
 
     func match(_ key: Span<UInt8>) -> Bool {
         if all.count <= Self.triedMax {

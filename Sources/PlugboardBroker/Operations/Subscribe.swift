@@ -17,14 +17,14 @@ extension Hub {
             }
         }
         let subscription = try makeSubscription(asked, wanted)
-        let beginning = resumption(asked, wanted)
-        if beginning.isResumed != true, requests.decoder.options.initial {
+        let beginning = beginning(asked, wanted)
+        if !beginning.isResumed, requests.decoder.options.initial {
             beginSnapshot(of: subscription)
             guard goOnWithSnapshot(of: subscription, isFirst: true) else {
-                return requests.putOff(asked, .snapshot(subscription, wanted: wanted), &sessions)
+                return requests.putOff(asked, .snapshot(subscription), &sessions)
             }
         }
-        begin(subscription, asked, wanted, beginning)
+        begin(subscription, asked, beginning)
     }
 
     mutating func unsubscribe(_ asked: AskedRequest) throws(Refusal) {
@@ -37,43 +37,40 @@ extension Hub {
 
     /// Answers, and owes what comes before the first live event.
     mutating func begin(
-        _ subscription: SubscriptionHandle, _ asked: AskedRequest, _ wanted: [ByteRange],
-        _ beginning: Beginning
+        _ subscription: SubscriptionHandle, _ asked: AskedRequest, _ beginning: Beginning
     ) {
         // What the observer knew before isn't known here. It will only have been sent what it missed.
-        if beginning.isResumed == true {
+        if beginning.isResumed {
             matching[subscription].filter?.unsentRevision = requests.decoder.options.since
         }
-        let emits = countEmits(asked, wanted)
-        reply(subscription, asked, isResumed: beginning.isResumed, emits: emits)
-        owe(beginning, to: subscription, asked, wanted)
+        let isResumed = asked.request.has(.since) ? beginning.isResumed : nil
+        reply(subscription, asked, isResumed: isResumed, emits: countEmits(asked, by: subscription))
+        owe(beginning, to: subscription, asked)
         review(subscription)
     }
 
     // MARK: What comes before the first live event
 
     private mutating func owe(
-        _ beginning: Beginning, to subscription: SubscriptionHandle, _ asked: AskedRequest,
-        _ wanted: [ByteRange]
+        _ beginning: Beginning, to subscription: SubscriptionHandle, _ asked: AskedRequest
     ) {
         let (since, owesSynced) = (requests.decoder.options.since, requests.decoder.options.initial)
         switch beginning {
         case .remembered:
-            let missed = missed(asked, PatternSet(wanted, of: asked.line))
             openBacklog(of: subscription).backlog.begin(at: revision, owingSynced: owesSynced)
-            for entry in missed {
+            for entry in missed(asked, by: subscription) {
                 if entry.operation == .delete { keyspace.keepDeleter(entry.author, of: entry.observable) }
                 owe(missed: entry.observable, revision: entry.revision, to: subscription)
             }
         case .kept(let place):
             openBacklog(of: subscription).backlog.begin(at: since, owingSynced: owesSynced)
             replay(to: subscription, from: place, after: since)
-        case .fresh, .anew:
+        case .anew:
             guard owesSynced else { break }
             let backlog = openBacklog(of: subscription).backlog
             backlog.snapshot = nil
             backlog.begin(at: revision, owingSynced: true)
-            let gone = beginning.isResumed == false ? goneKeys(asked, PatternSet(wanted, of: asked.line)) : []
+            let gone = asked.request.has(.since) ? goneKeys(asked, by: subscription) : []
             for entry in gone { keyspace.keepDeleter(entry.author, of: entry.observable) }
             owe(older: gone.map { OwedKey($0.observable, revision: $0.revision, .unsure) }, to: subscription)
         }
@@ -94,12 +91,8 @@ extension Hub {
             return digits
         }
         let sub = asked.sub
-        if has(sub, session) { throw .duplicate(sub, asked.request) }
+        if (try? asked.subscription(of: session, matching)) != nil { throw .duplicate(sub, asked.request) }
         return sub
-    }
-
-    private func has(_ sub: borrowing ByteBuffer, _ session: SessionHandle) -> Bool {
-        matching.find(sub.bytes, of: session) != nil
     }
 
     /// Makes a subscription that observes what is wanted.
@@ -165,93 +158,79 @@ extension Hub {
 // observer gets all current values.
 
 enum Beginning {
-    case fresh
     /// With what the observer missed, from the history.
     case remembered
     /// With what the observer missed, from this place in the journal.
     case kept(ReadPlace)
-    /// With all current values, because nobody knows what the observer missed.
+    /// With all current values: nobody knows what the observer missed, or it doesn't ask.
     case anew
 
-    /// Whether what was missed comes first, and not all current values; nil if nothing was asked about that.
-    var isResumed: Bool? {
-        switch self {
-        case .fresh: nil
-        case .remembered, .kept: true
-        case .anew: false
-        }
-    }
+    /// Whether what was missed comes first, and not all current values.
+    var isResumed: Bool { if case .anew = self { false } else { true } }
 }
 
 extension Hub {
     /// How a subscription begins. All that it missed since a revision is known if the revision has this
     /// epoch, and the history or the journal goes back that far. Neither has the broker's own keys. The
     /// history has no values, so it isn't enough for `delivery` "all".
-    private func resumption(_ asked: AskedRequest, _ wanted: [ByteRange]) -> Beginning {
-        guard asked.request.has(.since) else { return .fresh }
+    private func beginning(_ asked: AskedRequest, _ wanted: [ByteRange]) -> Beginning {
         let options = requests.decoder.options
-        var wantsOwnKeys = false
-        for range in wanted where Key.isReserved(range.bytes(of: asked.line)) { wantsOwnKeys = true }
+        for range in wanted where Key.isReserved(range.bytes(of: asked.line)) { return .anew }
         // With another policy, the client may now see older keys that it couldn't see then.
-        guard isOfThisLife(asked), access.hasStood(since: options.since), !wantsOwnKeys else { return .anew }
+        guard asked.request.has(.since), isOfThisLife(asked), access.hasStood(since: options.since)
+        else { return .anew }
         let isRemembered = options.since >= keyspace.history.completeSince
         if isRemembered, options.delivery == .latest || options.since == revision { return .remembered }
         if let place = durability.journal?.beginReading(after: options.since) { return .kept(place) }
         return isRemembered ? .remembered : .anew
     }
 
-    private mutating func missed(_ asked: AskedRequest, _ wanted: PatternSet) -> [History.Entry] {
-        let first = keyspace.history.first(after: requests.decoder.options.since)
-        defer { count(keyspace.history.count - first, wanted) }
-        return entries(from: first, asked, wanted) { $0.isChange }.map { keyspace.history[$0] }
-    }
-
-    /// The numbers of the entries about wanted keys that `body` accepts.
-    private func entries(
-        from first: UInt64, _ asked: AskedRequest, _ wanted: PatternSet, _ body: (History.Entry) -> Bool
-    ) -> [UInt64] {
-        (first..<keyspace.history.count).filter { number in
-            let entry = keyspace.history[number]
-            return body(entry) && isWanted(keyspace[entry.observable].key, asked, wanted)
-        }
-    }
-
-    /// The latest deletes of keys that the observer may still know. Only keys that are still gone.
-    private mutating func goneKeys(_ asked: AskedRequest, _ wanted: PatternSet) -> [History.Entry] {
+    /// The changes that an observer missed of the keys that it wants, as far as they are remembered, or only the
+    /// deletes of those that are still gone.
+    private mutating func missed(
+        _ asked: AskedRequest, by subscription: SubscriptionHandle, onlyGone: Bool = false
+    ) -> [History.Entry] {
         let since = requests.decoder.options.since
+        let wanted = PatternSet(matching[subscription].allPatterns(keyspace))
         let first = isOfThisLife(asked) ? keyspace.history.first(after: since) : keyspace.history.oldest
-        defer { count(keyspace.history.count - first, wanted) }
-        let deletes = entries(from: first, asked, wanted) {
-            $0.operation == .delete && !keyspace[$0.observable].hasValue
+        let numbers = first..<keyspace.history.count
+        let missed = numbers.compactMap { number in
+            let entry = keyspace.history[number]
+            let isGone = entry.operation == .delete && !keyspace[entry.observable].hasValue
+            let isMeant = onlyGone ? isGone : entry.isChange
+            return isMeant && isSeen(keyspace[entry.observable].key, asked, wanted) ? entry : nil
         }
-        var latest: [ObservableHandle: UInt64] = [:]
-        for number in deletes { latest[keyspace.history[number].observable] = number }
-        return latest.values.sorted().map { keyspace.history[$0] }
+        count(numbers.count, wanted)
+        return missed
+    }
+
+    /// The latest deletes of keys that the observer may still know.
+    private mutating func goneKeys(
+        _ asked: AskedRequest, by subscription: SubscriptionHandle
+    ) -> [History.Entry] {
+        var later: Set<ObservableHandle> = []
+        let deletes = missed(asked, by: subscription, onlyGone: true)
+        return deletes.reversed().filter { later.insert($0.observable).inserted }.reversed()
     }
 
     /// How many emits the observer missed, if it asks: those of the revision that it names and of later ones, nil
     /// if not all of them are known; and those with the current revision.
     private mutating func countEmits(
-        _ asked: AskedRequest, _ wanted: [ByteRange]
+        _ asked: AskedRequest, by subscription: SubscriptionHandle
     ) -> (missed: UInt64?, latest: UInt64)? {
         guard asked.request.has(.emits) else { return nil }
-        let (first, wanted) = (requests.decoder.options.emits, PatternSet(wanted, of: asked.line))
+        let first = requests.decoder.options.emits
+        let wanted = PatternSet(matching[subscription].allPatterns(keyspace))
         let isKnown = isOfThisLife(asked) && first <= revision && first >= keyspace.emits.completeSince
-        let missed = isKnown ? countEmits(from: first, asked, wanted) : nil
-        return (missed, countEmits(from: revision, asked, wanted))
-    }
-
-    private mutating func countEmits(
-        from revision: UInt64, _ asked: AskedRequest, _ wanted: PatternSet
-    ) -> UInt64 {
-        var times: UInt64 = 0
-        let places = keyspace.emits.places(from: revision)
-        for place in places
-        where isWanted(keyspace.emits.key(place), asked, wanted) {
-            times += keyspace.emits.times(place)
+        let latest = keyspace.emits.places(from: revision)
+        let places = isKnown ? keyspace.emits.places(from: first) : latest
+        var times: (all: UInt64, latest: UInt64) = (0, 0)
+        for place in places where isSeen(keyspace.emits.key(place), asked, wanted) {
+            times.all += keyspace.emits.times(place)
+            if latest.contains(place) { times.latest += keyspace.emits.times(place) }
         }
-        count(UInt64(places.count), wanted)
-        return times
+        count(places.count, wanted)
+        return (isKnown ? times.all : nil, times.latest)
     }
 
     private func isOfThisLife(_ asked: AskedRequest) -> Bool {
@@ -262,12 +241,12 @@ extension Hub {
         return options.since <= revision
     }
 
-    private func isWanted(_ key: Span<UInt8>, _ asked: AskedRequest, _ wanted: PatternSet) -> Bool {
+    private func isSeen(_ key: Span<UInt8>, _ asked: AskedRequest, _ wanted: PatternSet) -> Bool {
         sessions[asked.session].authorize(.subscribe, key) && wanted.match(key)
     }
 
     /// So many remembered entries were held against what is wanted.
-    private mutating func count(_ entries: UInt64, _ wanted: PatternSet) {
-        insight.count(steps: Int(entries) / Cost.entriesPerStep + wanted.takeVisits() / Cost.matchesPerStep)
+    private mutating func count(_ entries: Int, _ wanted: PatternSet) {
+        insight.count(steps: entries / Cost.entriesPerStep + wanted.takeVisits() / Cost.matchesPerStep)
     }
 }

@@ -199,7 +199,7 @@ enum DeferredWork {
     /// Of a list of keys.
     case keys(KeySearch)
     /// Of the values with which a subscription begins, which observes what is wanted already.
-    case snapshot(SubscriptionHandle, wanted: [ByteRange])
+    case snapshot(SubscriptionHandle)
     /// Of a subscription that goes on where it was: it begins as a whole, later.
     case resumption
 }
