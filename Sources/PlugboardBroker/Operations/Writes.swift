@@ -278,9 +278,6 @@ extension Hub {
             )
             durability.awaitDisk(reply, id: asked.id, sum: requests.sum(after: request.operation))
         } else if request.wantsReply {
-            guard request.operation == .add else {
-                return replyDone(request.operation, id: asked.id, to: session)
-            }
             delivery.openReply(to: session, &sessions)
             ReplyEncoder.appendDone(
                 request.operation,
@@ -384,19 +381,14 @@ extension Hub {
             account.used.keys -= 1
             account.used.kept -= keyspace.chargedBytes(of: observable)
         }
-        // The writes by the hashes of their keys. Two keys seldom have the same hash.
-        var written: [UInt64: [Int]] = [:]
+        var written: Set<[UInt8]> = []
         var changedBytes = 0
         for index in requests.decoder.writes.indices {
             let write = AskedRequest(requests.decoder.writes[index], line, from: asked.session)
             do throws(Refusal) {
                 var planned = try check(write)
-                if write.request.operation != .emit {
-                    for earlier in written[planned.hash, default: []]
-                    where requests.decoder.writes[earlier].key.bytes(of: line).isEqual(to: write.key) {
-                        throw Self.writtenTwice(write.request, line)
-                    }
-                    written[planned.hash, default: []].append(index)
+                if write.request.operation != .emit, !written.insert(Array(write.key)).inserted {
+                    throw Self.writtenTwice(write.request, line)
                 }
                 let combines = write.request.operation.combines
                 if combines {
