@@ -34,9 +34,8 @@ struct Tracing: ~Copyable {
 
     /// Those that are told so much in a time.
     private(set) var limited: [Tracer] = []
-    /// How many tracers don't rest, and how many of these want writes.
+    /// How many of those that want writes don't rest.
     private var awakeCount = 0
-    private var awakeForWritesCount = 0
     private var tracers: [SubscriptionHandle: Tracer] = [:]
     private let tree = PatternTree<Tracer>()
     private(set) var found: [Tracer] = []
@@ -72,13 +71,12 @@ struct Tracing: ~Copyable {
         return nodes.reduce(0) { $0 + tree.remove(from: $1) { $0 === tracer } }
     }
 
-    @inline(__always) var isOn: Bool { awakeForWritesCount > 0 }
+    @inline(__always) var isOn: Bool { awakeCount > 0 }
 
-    var isOnForCalls: Bool { awakeCount > 0 }
+    var isOnForCalls: Bool { !tracers.isEmpty }
 
     private mutating func countAwake(_ tracer: Tracer, _ difference: Int) {
-        awakeCount += difference
-        if !tracer.onlyCalls { awakeForWritesCount += difference }
+        if !tracer.onlyCalls { awakeCount += difference }
     }
 
     /// Returns the deadline of its rest, for the caller to cancel, and the cost in visits: it is looked for among
@@ -245,10 +243,8 @@ extension Tracing: Checked {
     var restingCount: Int { tracers.values.count(where: \.isResting) }
 
     func checkInvariants(_ matching: borrowing Matching) throws(BrokenInvariant) {
-        let awake = tracers.values.filter { !$0.isResting }
-        try Self.always.agree("it counts who doesn't rest", awakeCount, awake.count)
-        let forWrites = awake.count { !$0.onlyCalls }
-        try Self.always.agree("it counts who wants writes", awakeForWritesCount, forWrites)
+        let awake = tracers.values.count { !$0.isResting && !$0.onlyCalls }
+        try Self.always.agree("it counts who wants writes and doesn't rest", awakeCount, awake)
         var standing = 0
         for (subscription, tracer) in tracers {
             let isThere = matching.contains(subscription)
