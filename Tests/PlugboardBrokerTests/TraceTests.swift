@@ -85,7 +85,7 @@ struct TraceTests {
         test.tell("trace **", from: tracer)
         var count = 0
         let key = String(repeating: "k", count: 256)
-        while test.hub.insight.tracing.count == count {
+        while test.hub.insight.tracing.notes.count == count {
             test.take("publish \(key) 1", from: writer)
             count += 1
         }

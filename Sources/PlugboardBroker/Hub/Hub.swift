@@ -173,12 +173,11 @@ struct Hub: ~Copyable {
     mutating func tellTraces() {
         var line = delivery.takeLine()
         var bytesLeft = Tracing.bytesMax
-        for place in 0..<insight.tracing.count {
-            insight.count(steps: insight.tracing.find(ofNote: place, sessions) * Cost.tracer)
-            let revision = insight.tracing.revision(place)
-            for tracer in insight.tracing.found where tracer.isTold(place) {
+        for note in insight.tracing.notes {
+            insight.count(steps: note.tracers.count * Cost.tracer)
+            for (tracer, rests) in note.tracers where mayTell(note, to: tracer) {
                 guard bytesLeft > 0 else {
-                    insight.tracing.drop(revision, for: tracer)
+                    insight.tracing.drop(note.revision, for: tracer)
                     continue
                 }
                 let subscription = tracer.subscription
@@ -186,14 +185,20 @@ struct Hub: ~Copyable {
                 line.removeAll()
                 line.append(#"{"event":"trace","sub":"#)
                 line.append(matching.sub(of: subscription))
-                insight.tracing.appendLine(place, for: tracer, to: &line)
+                insight.tracing.append(note, to: &line)
+                line.append(rests ? #","rests":true}\#n"# : "}\n")
                 bytesLeft -= line.count
                 insight.count(steps: line.count / Cost.bytesTracedPerStep)
-                tellOrQueue(line.bytes, revision: revision, to: subscription)
+                tellOrQueue(line.bytes, revision: note.revision, to: subscription)
             }
         }
         delivery.giveBack(line)
-        insight.endTelling(&deadlines)
+        insight.tracing.removeAll()
+    }
+
+    /// Whether a tracer is still there, and may still see the key.
+    private func mayTell(_ note: Tracing.Note, to tracer: Tracer) -> Bool {
+        insight.tracing.contains(tracer) && sessions[tracer.session].authorize(.subscribe, note.key.span)
     }
 
     /// Tells tracers of their gaps. If these are very many, the rest is left for the next turn.

@@ -68,15 +68,6 @@ struct Insight: ~Copyable {
     /// Whether writes or calls were noted in this turn, or may be.
     var hasTraces: Bool { tracing.isOnForCalls || !tracing.isEmpty }
 
-    /// All traces were sent. Tracers that have had enough rest from now on.
-    mutating func endTelling(_ deadlines: inout Deadlines) {
-        for tracer in tracing.limited {
-            guard let limit = tracer.limit, limit.isReached, limit.ticket == nil else { continue }
-            tracer.limit?.ticket = deadlines.add(at: limit.end, .trace(tracer.subscription))
-        }
-        tracing.removeAll()
-    }
-
     // MARK: The broker's own keys
 
     /// Whether a client observes these keys, or asked for one within the last interval.

@@ -9,9 +9,12 @@ extension Hub {
     mutating func trace(_ operation: Operation, of key: Span<UInt8>, _ rest: borrowing ByteBuffer) -> Bool {
         let visits = insight.tracing.find(key, isCall: operation == .call, sessions)
         insight.count(steps: visits * Cost.tracer)
-        guard insight.tracing.takes(revision: revision) else { return false }
-        insight.tracing.begin(operation, key, rest.bytes, revision: revision)
-        return true
+        let resting = insight.tracing.note(operation, key, rest.bytes, revision: revision)
+        for tracer in resting ?? [] {
+            let end = tracer.limit?.end ?? 0
+            tracer.limit?.ticket = deadlines.add(at: end, .trace(tracer.subscription))
+        }
+        return resting != nil
     }
 
     func traceText(_ author: AuthorHandle, _ cause: WriteCause, _ reason: EventReason? = nil) -> ByteBuffer {
@@ -32,7 +35,6 @@ extension Hub {
         refreshObservers(of: observable)
         let observers = matching.reach.observers(of: observable).subscriptions
         let listed = observers.prefix(Limits.listedObserversMax)
-        if listed.count < observers.count { insight.tracing.markIncomplete() }
         insight.count(steps: listed.count * Cost.outcome)
         let open = listed.filter { sessions[matching[$0].session].isOpen && matching[$0].hasBegun }
         let expected = ExpectedEvent(
@@ -40,14 +42,17 @@ extension Hub {
             number: delivery.judge.numberExpected()
         )
         let outcomes = outcomes(of: expected, for: open, of: observers)
+        var traced: [TracedObserver] = []
         for (subscription, outcome) in zip(open, outcomes) {
             var text = ByteBuffer()
             text.append("{")
             appendSource(of: subscription, to: &text)
             append(outcome, to: &text)
             let client = sessions[matching[subscription].session].client
-            insight.tracing.append(text.bytes, client: client, isSent: outcome.isSent)
+            let observer = TracedObserver(text: Array(text.bytes), client: client, isSent: outcome.isSent)
+            traced.append(observer)
         }
+        insight.tracing.append(traced, hasMore: listed.count < observers.count)
     }
 
     // MARK: Calls: when one is sent to its server, and when it is over

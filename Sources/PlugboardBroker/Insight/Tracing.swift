@@ -12,40 +12,32 @@ struct Tracing: ~Copyable {
     /// that, writes are dropped and counted.
     static let bytesMax = 1_048_576
 
-    private struct Observer: BitwiseCopyable {
-        /// `{"client":…,"name":…,"sub":…,"outcome":"…"`.
-        let text: ByteRange
-        let client: UInt64
-        let isSent: Bool
-    }
-
-    struct Record: BitwiseCopyable {
+    /// What happened to a write or a call, and who is told of it.
+    struct Note {
+        let key: [UInt8]
         let revision: UInt64
-        fileprivate let key: ByteRange
         /// The text of the line from the key up to the observers.
-        fileprivate let head: ByteRange
+        fileprivate let head: [UInt8]
         fileprivate let time: UInt64
-        /// The place of the first of its observers. The last of them stands before the next record's first.
-        fileprivate let first: Int
+        /// Whether it is the last one before the rest of a tracer stands beside it.
+        let tracers: [(tracer: Tracer, rests: Bool)]
+        /// Nil if it is about a call, which has none.
+        fileprivate var observers: [TracedObserver]?
         fileprivate var hasMore = false
-        /// Whether it is about a call, which has no observers.
-        fileprivate var isCall = false
     }
 
-    /// Those that are told so much in a time.
-    private(set) var limited: [Tracer] = []
     /// How many of those that want writes don't rest.
     private var awakeCount = 0
     private var tracers: [SubscriptionHandle: Tracer] = [:]
     private let tree = PatternTree<Tracer>()
-    private(set) var found: [Tracer] = []
+    private var found: [Tracer] = []
     /// Tracers that have a gap, or had one, in the order in which they are told.
     private var withGap: ArraySlice<Tracer> = []
     private var searches: UInt64 = 0
     private let source: TimeSource
-    private var text = ByteBuffer()
-    private var records = List<Record>()
-    private var observers = List<Observer>()
+    private(set) var notes: [Note] = []
+    /// What the notes take up, about.
+    private var bytes = 0
     /// When each client was sent everything that waited for it in this turn.
     private var sentAt: [UInt64: UInt64] = [:]
 
@@ -61,7 +53,6 @@ struct Tracing: ~Copyable {
             return false
         }
         tracers[tracer.subscription] = tracer
-        if tracer.limit != nil { limited.append(tracer) }
         countAwake(tracer, 1)
         return true
     }
@@ -83,9 +74,8 @@ struct Tracing: ~Copyable {
     /// those with the same patterns, as a write looks for all of them.
     mutating func remove(_ subscription: SubscriptionHandle) -> (ticket: DeadlineTicket?, visits: Int) {
         guard let tracer = tracers.removeValue(forKey: subscription) else { return (nil, 0) }
-        let visits = limited.count + removeFromTree(tracer)
+        let visits = removeFromTree(tracer)
         tracer.gap = nil
-        if tracer.limit != nil { limited.removeAll { $0 === tracer } }
         if !tracer.isResting { countAwake(tracer, -1) }
         if tracers.isEmpty { removeAll() }
         return (tracer.limit?.ticket, visits)
@@ -94,12 +84,12 @@ struct Tracing: ~Copyable {
     mutating func wake(_ subscription: SubscriptionHandle) {
         guard let tracer = tracers[subscription] else { return }
         if tracer.isResting { countAwake(tracer, 1) }
-        tracer.limit?.wake(after: records.count)
+        tracer.limit?.wake()
     }
 
     func patterns(of subscription: SubscriptionHandle) -> [[UInt8]] { tracers[subscription]?.patterns ?? [] }
 
-    /// Finds the tracers that want a write or a call of a key, each once. Returns the cost in visits.
+    /// Finds the tracers that want a write or a call of a key and don't rest, each once. Returns the cost in visits.
     mutating func find(_ key: Span<UInt8>, isCall: Bool, _ sessions: borrowing SessionTable) -> Int {
         found.removeAll(keepingCapacity: true)
         searches += 1
@@ -107,7 +97,7 @@ struct Tracing: ~Copyable {
         let visits = tree.match(key) { end in
             entries += end.entries.count
             for tracer in end.entries
-            where tracer.lastSearch != searches && (isCall || !tracer.onlyCalls)
+            where tracer.lastSearch != searches && (isCall || !tracer.onlyCalls) && !tracer.isResting
                 && sessions[tracer.session].authorize(.subscribe, key)
             {
                 tracer.lastSearch = searches
@@ -117,95 +107,69 @@ struct Tracing: ~Copyable {
         return visits + entries
     }
 
-    /// The same for the key of a note of the turn.
-    mutating func find(ofNote place: Int, _ sessions: borrowing SessionTable) -> Int {
-        var text = ByteBuffer()
-        swap(&text, &self.text)
-        defer { swap(&text, &self.text) }
-        return find(records[place].key.bytes(of: text.bytes), isCall: records[place].isCall, sessions)
-    }
-
-    /// Whether to note a write to the key that was just searched for: a tracer wants it, and there is room.
-    /// Without room, it is dropped for those tracers.
-    mutating func takes(revision: UInt64) -> Bool {
-        let isFull = text.count > Self.bytesMax
-        var isWanted = false
-        for tracer in found where !tracer.isResting {
-            isWanted = true
-            if isFull { drop(revision, for: tracer) }
-            guard !isFull, tracer.limit != nil else { continue }
-            tracer.limit?.take(records.count, at: source.nanoseconds())
-            if tracer.isResting { countAwake(tracer, -1) }
+    /// Notes a write or a call for the tracers that were found. Without room, it is dropped for them. `rest` is its line
+    /// from the writer on. Returns who rests from now on; nil if nothing was noted.
+    mutating func note(_ operation: Operation, _ key: Span<UInt8>, _ rest: Span<UInt8>, revision: UInt64)
+        -> [Tracer]?
+    {
+        if found.isEmpty { return nil }
+        if bytes > Self.bytesMax {
+            for tracer in found { drop(revision, for: tracer) }
+            return nil
         }
-        return isWanted && !isFull
-    }
-
-    /// `rest` is its line from the writer on. Call `append` for each observer of a write afterwards.
-    mutating func begin(_ operation: Operation, _ key: Span<UInt8>, _ rest: Span<UInt8>, revision: UInt64) {
-        let start = text.count
-        text.append(#","key":""#)
-        let keyRange = ByteRange(text.count, text.count + key.count)
-        text.append(key)
-        text.append("\"")
-        text.append(member: "revision", revision)
-        text.append(member: "op", text: operation.name)
-        text.append(rest)
-        let (isCall, first) = (operation == .call, observers.count)
-        let head = ByteRange(start, text.count)
-        let time = isCall ? 0 : source.nanoseconds()
-        records.append(
-            Record(
-                revision: revision, key: keyRange, head: head, time: time, first: first, isCall: isCall)
+        let now = source.nanoseconds()
+        var head = ByteBuffer()
+        head.append(member: "key", text: key)
+        head.append(member: "revision", revision)
+        head.append(member: "op", text: operation.name)
+        head.append(rest)
+        for tracer in found { tracer.limit?.take(at: now) }
+        let note = Note(
+            key: Array(key),
+            revision: revision,
+            head: Array(head.bytes),
+            time: now,
+            tracers: found.map { ($0, $0.isResting) },
+            observers: operation == .call ? nil : []
         )
+        notes.append(note)
+        bytes += head.count + found.count * MemoryLayout<(Tracer, Bool)>.stride
+        let resting = found.filter(\.isResting)
+        for tracer in resting { countAwake(tracer, -1) }
+        return resting
     }
 
-    /// The last write has more observers than a line names.
-    mutating func markIncomplete() {
-        if !records.isEmpty { records[records.count - 1].hasMore = true }
-    }
-
-    mutating func append(_ observer: Span<UInt8>, client: UInt64, isSent: Bool) {
-        let start = text.count
-        text.append(observer)
-        let range = ByteRange(start, text.count)
-        observers.append(Observer(text: range, client: client, isSent: isSent))
+    /// Adds the observers of the last write. There may be more than a line names.
+    mutating func append(_ observers: [TracedObserver], hasMore: Bool) {
+        notes[notes.count - 1].observers = observers
+        notes[notes.count - 1].hasMore = hasMore
+        for observer in observers { bytes += observer.text.count }
     }
 
     mutating func setSent(_ client: UInt64) {
-        if !records.isEmpty { sentAt[client] = source.nanoseconds() }
+        if !notes.isEmpty { sentAt[client] = source.nanoseconds() }
     }
 
-    var isEmpty: Bool { records.isEmpty }
+    var isEmpty: Bool { notes.isEmpty }
 
-    var count: Int { records.count }
+    /// Whether a tracer hasn't ended since it was found.
+    func contains(_ tracer: Tracer) -> Bool { tracers[tracer.subscription] === tracer }
 
-    func revision(_ index: Int) -> UInt64 { records[index].revision }
-
-    /// Appends the line about a write for a tracer, without the members before the key.
-    func appendLine(_ index: Int, for tracer: Tracer, to buffer: inout ByteBuffer) {
-        let record = records[index]
-        buffer.append(record.head.bytes(of: text.bytes))
-        if !record.isCall { appendObservers(of: index, to: &buffer) }
-        // It is the last before the tracer's rest.
-        let isLast = tracer.limit?.isLast(index) == true
-        buffer.append(isLast ? #","rests":true}\#n"# : "}\n")
-    }
-
-    private func appendObservers(of index: Int, to buffer: inout ByteBuffer) {
-        let record = records[index]
-        let last = index + 1 < records.count ? records[index + 1].first : observers.count
+    /// Appends the line about a write or a call, without the members before the key and the end.
+    func append(_ note: Note, to buffer: inout ByteBuffer) {
+        buffer.append(note.head.span)
+        guard let observers = note.observers else { return }
         buffer.append(#","observers":["#)
-        for place in record.first..<last {
-            let observer = observers[place]
-            if place > record.first { buffer.append(",") }
-            buffer.append(observer.text.bytes(of: text.bytes))
+        for (place, observer) in observers.enumerated() {
+            if place > 0 { buffer.append(",") }
+            buffer.append(observer.text.span)
             // A client that wasn't sent everything gets the rest in a later turn, so its time isn't known.
-            if observer.isSent, let time = sentAt[observer.client], time >= record.time {
-                buffer.append(member: "microseconds", (time - record.time) / 1000)
+            if observer.isSent, let time = sentAt[observer.client], time >= note.time {
+                buffer.append(member: "microseconds", (time - note.time) / 1000)
             }
             buffer.append("}")
         }
-        buffer.append(record.hasMore ? #"],"more":true"# : "]")
+        buffer.append(note.hasMore ? #"],"more":true"# : "]")
     }
 
     /// Drops a write for a tracer, because this turn tells too much already.
@@ -214,7 +178,9 @@ struct Tracing: ~Copyable {
             tracer.isListed = true
             withGap.append(tracer)
         }
-        tracer.drop(revision)
+        if tracer.gap == nil { tracer.gap = LostRange(dropped: 0, first: revision, last: revision) }
+        tracer.gap?.dropped += 1
+        tracer.gap?.last = revision
     }
 
     var hasGaps: Bool { !withGap.isEmpty }
@@ -230,12 +196,9 @@ struct Tracing: ~Copyable {
     }
 
     mutating func removeAll() {
-        text.removeAll()
-        records.removeAll()
-        observers.removeAll()
+        notes.removeAll()
+        bytes = 0
         sentAt.removeAll(keepingCapacity: true)
-        for tracer in limited { tracer.limit?.forgetTurn() }
-        if text.allocatedBytes > Self.bytesMax { text.releaseMemory() }
     }
 }
 
@@ -262,9 +225,6 @@ extension Tracing: Checked {
         }
         try Self.always.agree("nobody stands in the tree who is gone", try tree.checkInvariants(), standing)
         try checkGaps()
-        let isKnown = limited.allSatisfy { $0.limit != nil && tracers[$0.subscription] === $0 }
-        try Self.always.hold("who has a limit is there", isKnown)
-        try Self.always.agree("all with a limit", limited.count, tracers.values.count { $0.limit != nil })
         let found = matching.handles.count { matching[$0].isTracer }
         try Self.always.agree("it knows all who trace", tracers.count, found)
     }
@@ -300,16 +260,16 @@ final class Tracer {
         self.onlyCalls = onlyCalls
     }
 
-    func drop(_ revision: UInt64) {
-        if gap == nil { gap = LostRange(dropped: 0, first: revision, last: revision) }
-        gap?.dropped += 1
-        gap?.last = revision
-    }
-
-    /// It is told nothing until its rest is over.
+    /// It is told nothing new until its rest is over.
     var isResting: Bool { limit?.isReached == true }
+}
 
-    func isTold(_ place: Int) -> Bool { limit?.told.contains(place) != false }
+/// An observer of a traced write.
+struct TracedObserver {
+    /// `{"client":…,"name":…,"sub":…,"outcome":"…"`.
+    let text: [UInt8]
+    let client: UInt64
+    let isSent: Bool
 }
 
 // How many events a tracer gets in a time. After that it rests until the time is over. While all tracers
@@ -326,8 +286,6 @@ struct TraceLimit {
     private var count = 0
     private(set) var end: UInt64 = 0
     var ticket: DeadlineTicket?
-    /// Which notes of this turn the tracer is told: those after its last rest and before the next one.
-    private(set) var told = 0..<Int.max
 
     init(events: Int, milliseconds: UInt32) {
         self.events = events
@@ -336,18 +294,11 @@ struct TraceLimit {
 
     var isReached: Bool { count >= events }
 
-    func isLast(_ place: Int) -> Bool { isReached && place + 1 == told.upperBound }
-
-    mutating func take(_ place: Int, at now: UInt64) {
+    mutating func take(at now: UInt64) {
         if now >= end { (count, end) = (0, now &+ span) }
         count += 1
-        if isReached { told = told.lowerBound..<(place + 1) }
     }
 
-    /// Ends the rest. Notes of this turn that exist already aren't told.
-    mutating func wake(after places: Int) {
-        (count, end, ticket, told) = (0, 0, nil, places..<Int.max)
-    }
-
-    mutating func forgetTurn() { told = isReached ? 0..<0 : 0..<Int.max }
+    /// Ends the rest.
+    mutating func wake() { (count, end, ticket) = (0, 0, nil) }
 }
