@@ -157,47 +157,6 @@ extension Session {
     }
 }
 
-/// Members of a JSON object. A text must need no escapes.
-extension ByteBuffer {
-    mutating func append(member name: StaticString, _ value: UInt64, isFirst: Bool = false) {
-        begin(member: name, isFirst)
-        append(decimal: value)
-    }
-
-    mutating func append(member name: StaticString, json value: Span<UInt8>) {
-        begin(member: name, false)
-        append(value)
-    }
-
-    mutating func append(member name: StaticString, text: Span<UInt8>, isFirst: Bool = false) {
-        begin(member: name, isFirst)
-        append("\"")
-        append(text)
-        append("\"")
-    }
-
-    mutating func append(member name: StaticString, text: StaticString) {
-        append(member: name, text: text.bytes)
-    }
-
-    mutating func append(member name: StaticString, text: String) {
-        append(member: name, text: Array(text.utf8).span)
-    }
-
-    mutating func append(member name: StaticString, when milliseconds: UInt64) {
-        begin(member: name, false)
-        append("\"")
-        append(milliseconds: milliseconds)
-        append("\"")
-    }
-
-    private mutating func begin(member name: StaticString, _ isFirst: Bool) {
-        append(isFirst ? "\"" : ",\"")
-        append(name)
-        append("\":")
-    }
-}
-
 // When the broker's own keys are made, updated and removed; see `BrokerKey`. They are written like other keys,
 // but only by the broker, and the history leaves them out.
 

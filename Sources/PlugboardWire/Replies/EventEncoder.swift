@@ -103,16 +103,12 @@ public enum EventEncoder {
     ) {
         if isWhileConnected { buffer.append(#","while":"connected""#) }
         appendGrace(grace, to: &buffer)
-        guard milliseconds > 0 else { return }
-        buffer.append(#","ttl":"#)
-        buffer.append(decimal: milliseconds)
+        if milliseconds > 0 { buffer.append(member: "ttl", milliseconds) }
     }
 
     /// `,"grace":…`: how many milliseconds a client has to come back; 0 if it isn't waited for.
     public static func appendGrace(_ milliseconds: UInt64, to buffer: inout ByteBuffer) {
-        guard milliseconds > 0 else { return }
-        buffer.append(#","grace":"#)
-        buffer.append(decimal: milliseconds)
+        if milliseconds > 0 { buffer.append(member: "grace", milliseconds) }
     }
 
     /// `,"live":…`: whether the connection of the value's writer is open.
@@ -124,8 +120,7 @@ public enum EventEncoder {
     public static func appendSynced(sub: Span<UInt8>, revision: UInt64, to buffer: inout ByteBuffer) {
         buffer.append(#"{"event":"synced","sub":"#)
         buffer.append(sub)
-        buffer.append(#","revision":"#)
-        buffer.append(decimal: revision)
+        buffer.append(member: "revision", revision)
         buffer.append("}\n")
     }
 
@@ -135,12 +130,9 @@ public enum EventEncoder {
     ) {
         buffer.append(#"{"event":"lagged","sub":"#)
         buffer.append(sub)
-        buffer.append(#","dropped":"#)
-        buffer.append(decimal: dropped)
-        buffer.append(#","first":"#)
-        buffer.append(decimal: first)
-        buffer.append(#","last":"#)
-        buffer.append(decimal: last)
+        buffer.append(member: "dropped", dropped)
+        buffer.append(member: "first", first)
+        buffer.append(member: "last", last)
         buffer.append("}\n")
     }
 

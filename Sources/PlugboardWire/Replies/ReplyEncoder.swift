@@ -36,9 +36,8 @@ public enum ReplyEncoder {
     ) {
         if sum.isEmpty { return appendDone(operation, id: id, revision: revision, to: &buffer) }
         appendStart(operation, id: id, to: &buffer)
-        appendNumber(#","revision":"#, revision, &buffer)
-        buffer.append(#","value":"#)
-        buffer.append(sum)
+        buffer.append(member: "revision", revision)
+        buffer.append(member: "value", json: sum)
         buffer.append("}\n")
     }
 
@@ -56,9 +55,9 @@ public enum ReplyEncoder {
 
     /// The fields of an error after its code and its request.
     public static func appendDetails(of refusal: Refusal, to buffer: inout ByteBuffer) {
-        if let offset = refusal.offset { appendNumber(#","at":"#, UInt64(max(0, offset)), &buffer) }
-        if let write = refusal.write { appendNumber(#","write":"#, UInt64(max(0, write)), &buffer) }
-        if let revision = refusal.revision { appendNumber(#","revision":"#, revision, &buffer) }
+        if let offset = refusal.offset { buffer.append(member: "at", UInt64(max(0, offset))) }
+        if let write = refusal.write { buffer.append(member: "write", UInt64(max(0, write))) }
+        if let revision = refusal.revision { buffer.append(member: "revision", revision) }
         if let sub = refusal.sub {
             buffer.append(#","sub":"#)
             buffer.append(string: sub)
@@ -73,9 +72,8 @@ public enum ReplyEncoder {
 
     /// The request of an error: its `id`, or otherwise its line.
     static func appendSubject(id: Span<UInt8>, line: UInt64, to buffer: inout ByteBuffer) {
-        if id.isEmpty { return appendNumber(#","line":"#, line, &buffer) }
-        buffer.append(#","id":"#)
-        buffer.append(id)
+        if id.isEmpty { return buffer.append(member: "line", line) }
+        buffer.append(member: "id", json: id)
     }
 
     /// The reply to `help`: all operations, or one.
@@ -134,10 +132,5 @@ public enum ReplyEncoder {
             JSONText.append(required.contains(field) ? text : "optional: \(text)", to: &buffer)
         }
         buffer.append(string: required.isEmpty && optional.isEmpty ? #","fields":{}"# : "}")
-    }
-
-    private static func appendNumber(_ name: StaticString, _ value: UInt64, _ buffer: inout ByteBuffer) {
-        buffer.append(name)
-        buffer.append(decimal: value)
     }
 }
