@@ -290,9 +290,8 @@ extension SubscriptionTexts: Checked {
 
 struct SubscriptionSet: ~Copyable {
     private(set) var list = List<SubscriptionHandle>()
-    /// A bit for each positive integer from 1 on: whether it is taken. Empty until a number is asked for. It knows
-    /// more numbers than there are subscriptions, so the smallest free one is among them.
-    private var taken: [UInt64] = []
+    /// All smaller positive integers are subscriptions' names.
+    private(set) var lowestFree = 1
 
     @inline(__always) var isEmpty: Bool { list.isEmpty }
     @inline(__always) var count: Int { list.count }
@@ -300,7 +299,6 @@ struct SubscriptionSet: ~Copyable {
     mutating func insert(_ subscription: SubscriptionHandle, _ matching: inout Matching) {
         matching[subscription].place = Int32(list.count)
         list.append(subscription)
-        note(matching.sub(of: subscription), isTaken: true)
     }
 
     /// Removes it from the set. The caller does the rest.
@@ -308,32 +306,25 @@ struct SubscriptionSet: ~Copyable {
         let place = Int(matching[subscription].place)
         list.removeSwapping(at: place)
         if place < list.count { matching[list[place]].place = Int32(place) }
-        note(matching.sub(of: subscription), isTaken: false)
-    }
-
-    /// The smallest positive integer that no subscription is called.
-    mutating func lowestFree(_ matching: borrowing Matching) -> Int {
-        if list.isEmpty { return 1 }
-        if taken.count * 64 <= list.count {
-            taken = Array(repeating: 0, count: list.count / 32 + 1)
-            for place in list.indices { note(matching.sub(of: list[place]), isTaken: true) }
+        if let number = Int(String(matching.sub(of: subscription))), number > 0 {
+            lowestFree = min(lowestFree, number)
         }
-        let word = taken.firstIndex { $0 != .max } ?? 0
-        return word * 64 + (~taken[word]).trailingZeroBitCount + 1
     }
 
-    private mutating func note(_ sub: Span<UInt8>, isTaken: Bool) {
-        guard !taken.isEmpty, let number = Int(String(sub)), number > 0, number <= taken.count * 64
-        else { return }
-        let (word, bit) = ((number - 1) / 64, UInt64(1) << UInt64((number - 1) % 64))
-        taken[word] = isTaken ? taken[word] | bit : taken[word] & ~bit
+    /// The smallest positive integer that no subscription of this session is called.
+    mutating func freeName(of session: SessionHandle, _ matching: borrowing Matching) -> ByteBuffer {
+        var name = ByteBuffer()
+        while true {
+            name.append(decimal: UInt64(lowestFree))
+            if matching.find(name.bytes, of: session) == nil { return name }
+            lowestFree += 1
+            name.removeAll()
+        }
     }
 }
 
 extension SubscriptionSet: Checked {
     func checkInvariants(of session: SessionHandle, _ matching: borrowing Matching) throws(BrokenInvariant) {
-        var numbers = 0
-        let known = taken.count * 64
         for place in list.indices {
             let subscription = list[place]
             let isItsOwn = matching[subscription].session == session
@@ -341,12 +332,10 @@ extension SubscriptionSet: Checked {
             try Self.always.agree("a subscription knows its place", Int(matching[subscription].place), place)
             let isFound = matching.find(matching[subscription].text, of: session) == subscription
             try Self.always.hold("a subscription is found by its text", isFound, of: "place \(place)")
-            guard let number = Int(String(matching.sub(of: subscription))), number > 0, number <= known
-            else { continue }
-            numbers += 1
-            let isNoted = taken[(number - 1) / 64] >> UInt64((number - 1) % 64) & 1 == 1
-            try Self.always.hold("it knows a number that is taken", isNoted, of: "number \(number)")
         }
-        try Self.always.agree("it knows no others", taken.reduce(0) { $0 + $1.nonzeroBitCount }, numbers)
+        for number in 1..<lowestFree {
+            let isTaken = matching.find(Array("\(number)".utf8).span, of: session) != nil
+            try Self.always.hold("smaller numbers are taken", isTaken, of: "number \(number)")
+        }
     }
 }

@@ -86,9 +86,10 @@ extension Hub {
             throw Refusal(.limit, "a client has at most \(Limits.subscriptionsMax) subscriptions")
         }
         guard asked.request.has(.sub) else {
-            var digits = ByteBuffer()
-            digits.append(decimal: UInt64(sessions[session].subscriptions.lowestFree(matching)))
-            return digits
+            let before = sessions[session].subscriptions.lowestFree
+            let name = sessions[session].subscriptions.freeName(of: session, matching)
+            insight.count(steps: 2 * (sessions[session].subscriptions.lowestFree - before))
+            return name
         }
         let sub = asked.sub
         if (try? asked.subscription(of: session, matching)) != nil { throw .duplicate(sub, asked.request) }
