@@ -60,9 +60,7 @@ extension Hub {
     mutating func traceEvent(of call: PendingCall, _ outcome: CallOutcome) {
         guard insight.tracing.isOnForCalls else { return }
         var text = traceText(sessions[call.caller].author(&keyspace), call.cause)
-        text.append(#","call":""#)
-        text.append(decimal: call.number)
-        text.append("\"")
+        text.append(member: "call", text: "\(call.number)")
         if let server = call.service?.session {
             text.append(#","server":{"#)
             sessions[server].appendSource(keyspace, to: &text)
