@@ -21,7 +21,10 @@ struct Insight: ~Copyable {
     private var turnStart: UInt64 = 0
     /// The work for requests besides events, in steps that take as long as telling one observer.
     private var steps: UInt64 = 0
-    private var round = Round()
+    /// Whether a client observes the broker's own keys, or asked for one within the last interval.
+    private(set) var isWatched = false
+    /// The place of the client that the present round looks at next.
+    private var nextPlace = 0
     /// A group of writes of its own keys, which share one, has taken its revision.
     private var hasOwnRevision = false
 
@@ -70,13 +73,10 @@ struct Insight: ~Copyable {
 
     // MARK: The broker's own keys
 
-    /// Whether a client observes these keys, or asked for one within the last interval.
-    @inline(__always) var isWatched: Bool { round.isOn }
-
     /// A client asks for one of the keys. Begins rounds, and returns true, if none are going on.
     mutating func beginRounds() -> Bool {
-        defer { round.isOn = true }
-        return !round.isOn
+        defer { isWatched = true }
+        return !isWatched
     }
 
     mutating func beginWrites() { hasOwnRevision = false }
@@ -87,18 +87,14 @@ struct Insight: ~Copyable {
     }
 
     /// The places of the next clients to look at. Place 0 is the first of them if a round begins.
-    mutating func nextPlaces(of count: Int, at now: UInt64) -> Range<Int> {
-        let first = min(count, round.next)
-        if first == 0 { round.start = now }
-        round.next = min(count, first + Round.clientsPerTurn)
-        return first..<round.next
+    mutating func nextPlaces(of count: Int) -> Range<Int> {
+        let first = min(count, nextPlace)
+        nextPlace = min(count, first + Round.clientsPerTurn)
+        return first..<nextPlace
     }
 
-    /// All clients were looked at. Returns when the next round begins; nil if none is needed.
-    mutating func endRound(isObserved: Bool, at now: UInt64) -> UInt64? {
-        (round.next, round.isOn) = (0, isObserved)
-        return isObserved ? max(now, round.start + Round.intervalNanoseconds) : nil
-    }
+    /// All clients were looked at. Another round follows if somebody observes the keys.
+    mutating func endRound(isObserved: Bool) { (nextPlace, isWatched) = (0, isObserved) }
 
     mutating func appendTurns(to value: inout ByteBuffer) {
         value.append(#","latency":{"#)
@@ -111,13 +107,10 @@ struct Insight: ~Copyable {
     }
 }
 
-struct Round {
+/// A look at all own keys, to update those that are observed.
+enum Round {
     static let intervalNanoseconds: UInt64 = 1_000_000_000
     static let clientsPerTurn = 1_024
-
-    fileprivate(set) var isOn = false
-    fileprivate(set) var next = 0
-    fileprivate(set) var start: UInt64 = 0
 }
 
 /// Counts of the broker's work, for `$broker.stats`. They only grow.

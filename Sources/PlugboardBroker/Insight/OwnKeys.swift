@@ -194,13 +194,11 @@ extension Hub {
     /// A round: updates own keys that are observed, and removes the others.
     mutating func lookRound() {
         let now = deadlines.now
-        guard durability.records.hasOwnRoom else {
-            deadlines.add(at: now + Round.intervalNanoseconds, .ownState)
-            return
-        }
+        let next = now + Round.intervalNanoseconds
+        guard durability.records.hasOwnRoom else { return _ = deadlines.add(at: next, .ownState) }
         insight.beginWrites()
         let clients = sessions.handles
-        let places = insight.nextPlaces(of: clients.count, at: now)
+        let places = insight.nextPlaces(of: clients.count)
         if places.lowerBound == 0 {
             for key in [BrokerKey.stats, .warnings, .services] { look(at: key, now) }
         }
@@ -209,7 +207,8 @@ extension Hub {
         if places.upperBound < clients.count { return _ = deadlines.add(at: now + 1, .ownState) }
         let isObserved =
             matching.patterns.hasBranch("$broker") || BrokerKey.hasExactObserver(keyspace, matching.reach)
-        if let next = insight.endRound(isObserved: isObserved, at: now) { deadlines.add(at: next, .ownState) }
+        insight.endRound(isObserved: isObserved)
+        if isObserved { deadlines.add(at: next, .ownState) }
     }
 
     mutating func writeClientKey(_ session: SessionHandle) {
