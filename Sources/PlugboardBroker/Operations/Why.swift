@@ -23,7 +23,7 @@ extension Hub {
         reply.append(#","chain":["#)
         let end = appendChain(of: observable, limit: limit, for: session, to: &reply)
         reply.append("]")
-        reply.append(end.member)
+        reply.append(string: end.rawValue)
         finish(reply, to: session)
     }
 
@@ -38,17 +38,18 @@ extension Hub {
         }
         // How many observers may still be checked.
         var checks = ChainEnd.checksMax
+        var left = limit
         appendStep(keyspace.history[current], of: observable, to: &buffer)
-        for _ in 1..<max(1, limit) {
-            guard let cause = cause(of: current, &checks) else { return end(at: current) }
+        while let cause = cause(of: current, &checks) {
             guard isSeen(cause, by: session) else { return .truncated }
+            left -= 1
+            guard left > 0 else { return .more }
             buffer.append(",")
             current = cause
             let entry = keyspace.history[current]
             appendStep(entry, of: entry.observable, to: &buffer)
         }
-        guard let cause = cause(of: current, &checks) else { return end(at: current) }
-        return isSeen(cause, by: session) ? .more : .truncated
+        return end(at: current)
     }
 
     private func isSeen(_ number: UInt64, by session: SessionHandle) -> Bool {
@@ -139,20 +140,13 @@ extension Hub {
     }
 }
 
-private enum ChainEnd {
+/// The member that says how a chain ends.
+private enum ChainEnd: String {
     static let checksMax = 65_536
 
     /// At a write that names no cause, or an unknown one.
-    case root
+    case root = ""
     /// At a cause that is older than the history.
-    case truncated
-    case more
-
-    var member: StaticString {
-        switch self {
-        case .root: ""
-        case .truncated: #","truncated":true"#
-        case .more: #","more":true"#
-        }
-    }
+    case truncated = #","truncated":true"#
+    case more = #","more":true"#
 }
