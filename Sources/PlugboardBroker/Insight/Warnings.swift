@@ -19,8 +19,7 @@ struct Warnings: ~Copyable {
     struct Warning {
         var number: UInt64 = 0
         let kind: Kind
-        /// Nil if it is a loop, whose steps say all.
-        var message: String?
+        let message: String
         var milliseconds: UInt64
         var revision: UInt64
         var times: UInt64 = 1
@@ -58,14 +57,17 @@ struct Warnings: ~Copyable {
         }
         lastMilliseconds = now
         let revision = keyspace.revision
-        raise(Warning(kind: .loop, milliseconds: now, revision: revision, steps: steps))
+        // In the order of the writes: `a → b → a`.
+        let keys = (steps.prefix(1) + steps.reversed()).map(\.key).joined(separator: " → ")
+        let message = "a loop of causes: \(keys)"
+        raise(Warning(kind: .loop, message: message, milliseconds: now, revision: revision, steps: steps))
     }
 
     /// Each key of a loop comes back, and each would give a warning of its own. So warnings that share a step are one.
     mutating func raise(_ warning: Warning) {
         let known = latest.firstIndex {
-            warning.message == nil
-                ? $0.steps.contains { warning.steps.contains($0) } : $0.message == warning.message
+            warning.steps.isEmpty
+                ? $0.message == warning.message : $0.steps.contains { warning.steps.contains($0) }
         }
         guard let known else {
             lastNumber += 1
@@ -81,7 +83,7 @@ struct Warnings: ~Copyable {
 
     /// Forgets the warnings whose message begins like this: what they warn of is over.
     mutating func end(_ start: String) {
-        latest.removeAll { $0.message?.hasPrefix(start) == true }
+        latest.removeAll { $0.message.hasPrefix(start) }
     }
 
     func append(to buffer: inout ByteBuffer) {
@@ -101,8 +103,8 @@ struct Warnings: ~Copyable {
         buffer.append(member: "when", when: warning.milliseconds)
         buffer.append(member: "revision", warning.revision)
         buffer.append(#","message":"#)
-        JSONText.append(warning.message ?? message(warning), to: &buffer)
-        if warning.message != nil { return buffer.append("}") }
+        JSONText.append(warning.message, to: &buffer)
+        if warning.steps.isEmpty { return buffer.append("}") }
         buffer.append(#","loop":["#)
         for (index, step) in warning.steps.enumerated() {
             buffer.append(index == 0 ? #"{"key":""# : #",{"key":""#)
@@ -112,11 +114,5 @@ struct Warnings: ~Copyable {
             buffer.append("}")
         }
         buffer.append("]}")
-    }
-
-    /// The keys in the order of the writes: `a → b → a`.
-    private static func message(_ warning: Warning) -> String {
-        let keys = warning.steps.map(\.key)
-        return "a loop of causes: \((keys.prefix(1) + keys.reversed()).joined(separator: " → "))"
     }
 }
