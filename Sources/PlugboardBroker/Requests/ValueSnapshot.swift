@@ -104,19 +104,18 @@ extension Hub {
 struct KeySearch {
     /// So many of those whose time is over are passed by in one slice: they are ended then.
     private static let expiredMax = 256
-    private let patterns: [[UInt8]]
+    /// The present pattern and those that come after it, and the last key that was looked at.
+    private var patterns: ArraySlice<[UInt8]>
+    private var last: [UInt8]
     private let grant: Grant?
     private let countMax: Int
-    /// The present pattern, and the last key that was looked at.
-    private var place = 0
-    private var last: [UInt8]
     private var found: [ObservableHandle] = []
     /// Those whose time is over, though they are still there.
     fileprivate var expired: [ObservableHandle] = []
 
     /// Searches for at most `countMax` keys that have a value, come after a key, and may be seen by a client.
     init(_ patterns: [[UInt8]], for grant: Grant?, after: [UInt8] = [], countMax: Int = .max) {
-        (self.patterns, self.grant, self.countMax) = (patterns, grant, countMax)
+        (self.patterns, self.grant, self.countMax) = (patterns[...], grant, countMax)
         last = after
     }
 
@@ -124,8 +123,8 @@ struct KeySearch {
     mutating func goOn(
         _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines, _ visits: inout Int
     ) -> Bool {
-        while place < patterns.count {
-            let (pattern, last) = (patterns[place], last)
+        while let pattern = patterns.first {
+            let last = last
             let end = keyspace.walk(pattern.span, after: last.span, &visits) { observable in
                 if deadlines.isOver(keyspace.bond(of: observable)) {
                     expired.append(observable)
@@ -140,7 +139,7 @@ struct KeySearch {
                 if isFull { found = present(in: keyspace, deadlines) }
                 return isFull
             }
-            place += 1
+            patterns.removeFirst()
             self.last = []
         }
         return true
@@ -188,15 +187,8 @@ struct DatedKey: BitwiseCopyable {
 }
 
 struct KeyRuns {
-    private struct Run {
-        let keys: [DatedKey]
-        var next = 0
-
-        var first: DatedKey { keys[next] }
-    }
-
-    /// Sorted: the run with the oldest first key is last.
-    private var runs: [Run] = []
+    /// Sorted: the run with the oldest first key is last. None is empty.
+    private var runs: [ArraySlice<DatedKey>] = []
     private(set) var count = 0
 
     var isEmpty: Bool { runs.isEmpty }
@@ -211,15 +203,13 @@ struct KeyRuns {
         if keys.isEmpty { return }
         keys.sort { Self.precedes($0, $1, keyspace) }
         count += keys.count
-        insert(Run(keys: keys), keyspace)
+        insert(keys[...], keyspace)
     }
 
     mutating func popFirst(_ keyspace: borrowing Keyspace) -> DatedKey? {
-        guard var run = runs.popLast() else { return nil }
-        let first = run.first
-        run.next += 1
+        guard var run = runs.popLast(), let first = run.popFirst() else { return nil }
         count -= 1
-        if run.next < run.keys.count { insert(run, keyspace) }
+        if !run.isEmpty { insert(run, keyspace) }
         return first
     }
 
@@ -231,11 +221,12 @@ struct KeyRuns {
         return KeyOrder.precedes(keyspace[one.observable].key, keyspace[other.observable].key)
     }
 
-    private mutating func insert(_ run: Run, _ keyspace: borrowing Keyspace) {
+    private mutating func insert(_ run: ArraySlice<DatedKey>, _ keyspace: borrowing Keyspace) {
         var (low, high) = (0, runs.count)
         while low < high {
             let middle = (low + high) / 2
-            let isOlder = Self.precedes(run.first, runs[middle].first, keyspace)
+            let other = runs[middle]
+            let isOlder = Self.precedes(run[run.startIndex], other[other.startIndex], keyspace)
             if isOlder { low = middle + 1 } else { high = middle }
         }
         runs.insert(run, at: low)
