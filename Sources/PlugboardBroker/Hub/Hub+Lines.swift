@@ -12,7 +12,8 @@ extension Hub {
     mutating func take(
         _ place: Range<Int>, of bytes: inout MutableSpan<UInt8>, number: UInt64, from session: SessionHandle
     ) -> Bool {
-        switch requests.group.next.read(place, of: bytes.span, number, using: &requests.decoder) {
+        let reading = requests.group.next.read(place, of: bytes.span, number, using: &requests.decoder)
+        switch reading {
         case .nothing: break
         case .publish:
             requests.group.countNext(from: session)
@@ -21,16 +22,12 @@ extension Hub {
             }
             if !requests.group.isFull { return true }
             finishLines(in: bytes.span)
-        case .other:
+        case .other, .unusual:
             let request = requests.group.next.request
             guard mayExecute(place, number, after: bytes.span, session) else { return false }
             sessions[session].line = number
-            execute(request, bytes.span[place], from: session)
-        case .unusual:
-            guard mayExecute(place, number, after: bytes.span, session) else { return false }
-            sessions[session].line = number
             var line = bytes._mutatingExtracting(place)
-            executeUnusual(&line, from: session)
+            execute(reading == .other ? request : nil, &line, from: session)
         }
         return false
     }
@@ -121,26 +118,17 @@ extension Hub {
         end(session)
     }
 
-    /// Executes a line that isn't plain, or refuses it if it is no request.
-    private mutating func executeUnusual(_ line: inout MutableSpan<UInt8>, from session: SessionHandle) {
-        var request = Request()
-        do throws(Refusal) {
-            try requests.decoder.decodeUnusual(&line, into: &request)
-        } catch {
-            delivery.begin(session)
-            refuse(error, id: request.id.bytes(of: line.span), session)
-            return end(session)
-        }
-        execute(request, line.span, from: session)
-    }
-
-    private mutating func execute(_ request: Request, _ line: Span<UInt8>, from session: SessionHandle) {
-        let asked = AskedRequest(request, line, from: session)
+    /// Executes a line, or refuses it. Without a known request, the line isn't plain, and may be no request.
+    private mutating func execute(
+        _ known: Request?, _ line: inout MutableSpan<UInt8>, from session: SessionHandle
+    ) {
+        var request = known ?? Request()
         delivery.begin(session)
         do throws(Refusal) {
-            try perform(asked)
+            if known == nil { try requests.decoder.decodeUnusual(&line, into: &request) }
+            try perform(AskedRequest(request, line.span, from: session))
         } catch {
-            refuse(error, id: asked.id, session)
+            refuse(error, id: request.id.bytes(of: line.span), session)
         }
         end(session)
     }
