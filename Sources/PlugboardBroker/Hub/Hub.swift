@@ -34,13 +34,13 @@ struct Hub: ~Copyable {
 
     mutating func place(_ session: SessionHandle, _ groups: [UInt32]) {
         let peer = sessions[session].peer
-        let plugin = supervision.plugin(of: peer)
-        if supervision.isSupervisor(peer) {
-            sessions[session].grant = Grant(groups: groups, rights: nil, isSupervisor: true)
-        } else if let rights = access.rights(of: peer, groups, name: plugin?.name) {
-            sessions[session].grant = Grant(groups: groups, rights: rights)
+        let isSupervisor = supervision.isSupervisor(peer)
+        let plugin = isSupervisor ? nil : supervision.plugin(of: peer)
+        let rights = isSupervisor ? nil : access.rights(of: peer, groups, name: plugin?.name)
+        if isSupervisor || rights != nil {
+            sessions[session].grant = Grant(groups: groups, rights: rights, isSupervisor: isSupervisor)
         }
-        if let plugin, !supervision.isSupervisor(peer) { bind(session, to: plugin, groups) }
+        if let plugin { bind(session, to: plugin, groups) }
         access.openAccount(of: sessions[session])
     }
 
@@ -122,8 +122,7 @@ struct Hub: ~Copyable {
         // What was cancelled may be the beginning of the newest one.
         if isBusy, let newest { end(newest) }
         guard endSubscriptions(of: session, until: effortEnd) else { return false }
-        sessions[session].backlog?.deferred.removeAll()
-        sessions[session].isBehind = false
+        stopSending(to: session)
         sessions[session].dropEmptyBacklog()
         return true
     }
