@@ -82,10 +82,11 @@ extension Hub {
         guard let session = requests.group.session else { return }
         if keyspace.isLarge { requests.group.fetchLast(keyspace, matching.reach) }
         let count = requests.group.count
-        var publishes = requests.group.takeOut()
+        var publishes = List<WaitingPublish>()
+        requests.group.exchange(&publishes)
         delivery.begin(session)
         publish(publishes.span.extracting(first: count), in: bytes, session)
-        requests.group.putBack(&publishes)
+        requests.group.exchange(&publishes)
     }
 
     @inline(__always)

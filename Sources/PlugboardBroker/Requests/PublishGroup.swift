@@ -114,17 +114,10 @@ struct PublishGroup: ~Copyable {
         reach.prefetch(slot: publishes[index].slot)
     }
 
-    /// Takes the publishes out, so that they can be read while they are made. Call `putBack` afterwards.
+    /// Takes the publishes out, so that they can be read while they are made, or puts them back, to be used again.
     @inline(__always)
-    mutating func takeOut() -> List<WaitingPublish> {
-        var taken = List<WaitingPublish>()
-        swap(&taken, &publishes)
+    mutating func exchange(_ others: inout List<WaitingPublish>) {
+        swap(&others, &publishes)
         count = 0
-        return taken
-    }
-
-    @inline(__always)
-    mutating func putBack(_ taken: inout List<WaitingPublish>) {
-        swap(&taken, &publishes)
     }
 }
