@@ -79,7 +79,12 @@ struct Insight: ~Copyable {
         return !isWatched
     }
 
-    mutating func beginWrites() { hasOwnRevision = false }
+    /// Call before a group of writes. Returns whether anybody needs them.
+    @discardableResult
+    mutating func beginWrites() -> Bool {
+        hasOwnRevision = false
+        return isWatched
+    }
 
     mutating func takesRevision() -> Bool {
         defer { hasOwnRevision = true }

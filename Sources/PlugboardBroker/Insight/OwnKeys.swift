@@ -186,9 +186,7 @@ extension Hub {
     }
 
     private mutating func tellWarnings() {
-        guard insight.isWatched else { return }
-        insight.beginWrites()
-        if isObserved(.warnings) { refresh(.warnings, deadlines.now) }
+        if insight.beginWrites(), isObserved(.warnings) { refresh(.warnings, deadlines.now) }
     }
 
     /// A round: updates own keys that are observed, and removes the others.
@@ -212,16 +210,12 @@ extension Hub {
     }
 
     mutating func writeClientKey(_ session: SessionHandle) {
-        guard insight.isWatched else { return }
-        insight.beginWrites()
-        look(at: .client(session), deadlines.now)
+        if insight.beginWrites() { look(at: .client(session), deadlines.now) }
     }
 
     mutating func removeClientKey(of session: SessionHandle) {
         insight.count(departed: sessions[session].line)
-        guard insight.isWatched else { return }
-        insight.beginWrites()
-        remove(.client(session), isTold: true)
+        if insight.beginWrites() { remove(.client(session), isTold: true) }
     }
 
     private mutating func look(at key: BrokerKey, _ now: UInt64) {
