@@ -50,8 +50,8 @@ enum PatternFuzz {
         var places: [(SubscriptionHandle, PatternNode<SubscriptionHandle>, Int)] = []
         for (index, pattern) in wild.enumerated() {
             let reference = SubscriptionHandle(word: UInt64(index))
-            let (node, place) = tree.insert(pattern.span, reference)
-            places.append((reference, node, place))
+            let node = tree.insert(pattern.span) { _ in reference }
+            places.append((reference, node, node.entries.count - 1))
         }
         var found: [SubscriptionHandle] = []
         tree.match(key.span) { found += $0.entries }

@@ -60,7 +60,7 @@ struct ModelTests {
             if Bool.random() { parts.append("**") }
             let pattern = parts.joined(separator: ".")
             if patterns[pattern] == nil {
-                patterns[pattern] = withKey(pattern) { tree.insert($0, pattern).node }
+                patterns[pattern] = withKey(pattern) { tree.insert($0) { _ in pattern } }
             }
         }
         while true {

@@ -47,7 +47,7 @@ struct Tracing: ~Copyable {
 
     /// Returns false if finding who traces a key could then take too many steps. Then nothing was added.
     mutating func add(_ tracer: Tracer) -> Bool {
-        for pattern in tracer.patterns { _ = tree.insert(pattern.span, tracer) }
+        for pattern in tracer.patterns { tree.insert(pattern.span) { _ in tracer } }
         guard tree.steps <= Limits.patternStepsMax else {
             _ = removeFromTree(tracer)
             return false

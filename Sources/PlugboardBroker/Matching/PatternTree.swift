@@ -123,13 +123,8 @@ final class PatternTree<Entry> {
 
     var isEmpty: Bool { root.isUnused }
 
-    /// Adds an entry at a well-formed pattern. Returns its place, for `remove`.
-    func insert(_ pattern: Span<UInt8>, _ entry: Entry) -> (node: PatternNode<Entry>, index: Int) {
-        let node = insert(pattern) { _ in entry }
-        return (node, node.entries.count - 1)
-    }
-
-    /// The same for an entry that knows its node. Returns the node.
+    /// Adds an entry, which may know its node, at a well-formed pattern: behind the others of that node. Returns the
+    /// node.
     @discardableResult
     func insert(_ pattern: Span<UInt8>, _ make: (PatternNode<Entry>) -> Entry) -> PatternNode<Entry> {
         var node = root
@@ -276,7 +271,7 @@ final class PatternSet {
     /// Made when it is first asked: with very many patterns, to try each of them takes too long.
     private lazy var tree = {
         let tree = PatternTree<Void>()
-        for pattern in all { _ = tree.insert(pattern.span, ()) }
+        for pattern in all { tree.insert(pattern.span) { _ in } }
         return tree
     }()
     /// To try so many takes no longer than to look a key up.
@@ -322,8 +317,8 @@ struct UserPatterns: Checked {
         -> PatternPlace
     {
         if tree(of: user) == nil { trees.append((user, PatternTree())) }
-        let (node, index) = (tree(of: user) ?? PatternTree()).insert(pattern, subscription)
-        return PatternPlace(node: node, index: Int32(index))
+        let node = (tree(of: user) ?? PatternTree()).insert(pattern) { _ in subscription }
+        return PatternPlace(node: node, index: Int32(node.entries.count - 1))
     }
 
     /// Returns the subscription that moved there, if any, for the caller to note.
