@@ -66,10 +66,7 @@ struct Matching: ~Copyable {
 
     /// The subscription of a client with this `sub`, given as JSON.
     func find(_ sub: Span<UInt8>, of session: SessionHandle) -> SubscriptionHandle? {
-        texts.find(sub).flatMap { find($0, of: session) }
-    }
-
-    func find(_ text: TextHandle, of session: SessionHandle) -> SubscriptionHandle? {
+        guard let text = texts.find(sub) else { return nil }
         var search = index.search(Self.hash(text, session))
         while let slot = index.next(&search) {
             if let found = subscriptions.handle(inSlot: slot), subscriptions[found].text == text,

@@ -107,16 +107,12 @@ struct SubscriptionRecord: ~Copyable {
         return owesNothing && !isBehind ? .live : .lagging
     }
 
-    /// Appends its first pattern that matches a key.
-    func appendPattern(
-        matching key: Span<UInt8>, _ keyspace: borrowing Keyspace, to buffer: inout ByteBuffer
-    ) {
+    /// Its first pattern that matches a key; empty if there is none.
+    func pattern(matching key: Span<UInt8>, _ keyspace: borrowing Keyspace) -> [UInt8] {
         for index in keys.indices where keyspace[keys[index].observable].key.isEqual(to: key) {
-            return buffer.append(key)
+            return Array(key)
         }
-        for pattern in patterns.map(\.node.pattern) where Pattern.matches(pattern.span, key) {
-            return buffer.append(pattern.span)
-        }
+        return patterns.lazy.map(\.node.pattern).first { Pattern.matches($0.span, key) } ?? []
     }
 
     func allPatterns(_ keyspace: borrowing Keyspace) -> [[UInt8]] {
@@ -330,7 +326,7 @@ extension SubscriptionSet: Checked {
             let isItsOwn = matching[subscription].session == session
             try Self.always.hold("a subscription is its session's", isItsOwn, of: "place \(place)")
             try Self.always.agree("a subscription knows its place", Int(matching[subscription].place), place)
-            let isFound = matching.find(matching[subscription].text, of: session) == subscription
+            let isFound = matching.find(matching.sub(of: subscription), of: session) == subscription
             try Self.always.hold("a subscription is found by its text", isFound, of: "place \(place)")
         }
         for number in 1..<lowestFree {
