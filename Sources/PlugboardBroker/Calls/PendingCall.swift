@@ -15,7 +15,8 @@ final class PendingCall {
     /// How many milliseconds of that are left when it is sent to its server, at least 1.
     private(set) var timeLeft: UInt64
     let cause: WriteCause
-    private let texts: (id: [UInt8], key: [UInt8])
+    private let text: [UInt8]
+    private let idCount: Int
     /// The service that counts it; nil while nobody serves the key.
     var service: Service?
     let start: UInt64
@@ -32,12 +33,17 @@ final class PendingCall {
         (self.number, self.line, self.start) = (number, line, start)
         (caller, cause, self.server) = (asked.session, asked.request.cause, server)
         (self.timeout, timeLeft) = (timeout, UInt64(timeout))
-        texts = (Array(asked.id), Array(asked.key))
+        idCount = asked.id.count
+        var text: [UInt8] = []
+        text.reserveCapacity(idCount + asked.key.count)
+        text.append(asked.id)
+        text.append(asked.key)
+        self.text = text
     }
 
     /// The caller's `id` as it was written; empty if there was none.
-    var id: [UInt8] { texts.id }
-    var key: [UInt8] { texts.key }
+    var id: ArraySlice<UInt8> { text[..<idCount] }
+    var key: ArraySlice<UInt8> { text[idCount...] }
 
     /// It has waited for its server until now.
     func shortenTimeLeft(until now: UInt64) {
@@ -54,8 +60,13 @@ final class PendingCall {
 
     /// The number in a call's name, if it is written as the broker writes it.
     static func number(_ name: Span<UInt8>) -> UInt64? {
-        let text = String(name)
-        guard let number = UInt64(text), "\(number)" == text else { return nil }
+        guard (1...16).contains(name.count), name[0] != UInt8(ascii: "0") else { return nil }
+        var number: UInt64 = 0
+        for index in name.indices {
+            let digit = name[index] &- UInt8(ascii: "0")
+            guard digit <= 9 else { return nil }
+            number = number * 10 + UInt64(digit)
+        }
         return number
     }
 

@@ -60,7 +60,9 @@ extension Hub {
     mutating func traceEvent(of call: PendingCall, _ outcome: CallOutcome) {
         guard insight.tracing.isOnForCalls else { return }
         var text = traceText(sessions[call.caller].author(&keyspace), call.cause)
-        text.append(member: "call", text: "\(call.number)")
+        text.append(#","call":""#)
+        text.append(decimal: call.number)
+        text.append("\"")
         if let server = call.service?.session {
             text.append(#","server":{"#)
             sessions[server].appendSource(keyspace, to: &text)

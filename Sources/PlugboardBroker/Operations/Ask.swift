@@ -116,23 +116,24 @@ extension Hub {
     private mutating func pass(_ asked: AskedRequest, to call: PendingCall) -> CallOutcome {
         let (value, options) = (asked.request.value.bytes(of: asked.line), requests.decoder.options)
         let (code, message) = (options.errorCode, options.errorMessage)
-        let author = sessions[call.server].author(&keyspace)
-        let by = keyspace.authors[author].by
         var reply = delivery.takeLine()
         if sessions[call.caller].room < max(value.count, message.count) + PendingCall.wrappingBytes {
             ReplyEncoder.appendRefusal(.unreadAnswer, id: call.id.span, line: call.line, to: &reply)
             call.error = Refusal.unreadAnswer.code.rawValue
         } else if asked.request.has(.error) {
+            let author = sessions[call.server].author(&keyspace)
             CallEncoder.appendFailure(
                 code: code.bytes(of: asked.line),
                 message: message.bytes(of: asked.line),
                 id: call.id.span,
                 line: call.line,
-                by: by,
+                by: keyspace.authors[author].by,
                 to: &reply
             )
             call.error = String(code.bytes(of: asked.line))
         } else {
+            let author = sessions[call.server].author(&keyspace)
+            let by = keyspace.authors[author].by
             CallEncoder.appendAnswer(id: call.id.span, key: call.key.span, value: value, by: by, to: &reply)
         }
         delivery.send(reply, to: call.caller, at: revision, &sessions)
