@@ -153,7 +153,7 @@ struct CallTests {
             try peer.send(#"{"error":"limit","id":\#(try peer.expect("return")),"message":"too long"}"#)
             let line = try peer.line() ?? "nothing"
             answers.add(line)
-            let id = line.split(separator: #""id":"#).last.flatMap { Int($0.dropLast()) } ?? -1
+            let id = line.requestID ?? -1
             try peer.send(#"{"error":"limit","id":\#(id),"message":"too long"}"#)
             try answers.add(peer.line() ?? "nothing")
         }

@@ -165,9 +165,7 @@ struct ClosingTests {
             }
             try peer.send(#"{"ok":"sync","id":\#(first)}"#)
             while let line = try peer.line() {
-                guard let text = line.split(separator: #""id":"#).last, let id = Int(text.dropLast()) else {
-                    continue
-                }
+                guard let id = line.requestID else { continue }
                 try peer.send(#"{"ok":"sync","id":\#(id)}"#)
             }
         }

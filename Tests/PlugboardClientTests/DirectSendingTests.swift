@@ -77,7 +77,7 @@ struct DirectSendingTests {
             try peer.send(FakeBroker.greeting())
             while let line = try peer.line() {
                 guard let key = line.split(separator: #""key":""#).last?.prefix(while: { $0 != "\"" }),
-                    let id = line.split(separator: #""id":"#).last.flatMap({ Int($0.dropLast()) })
+                    let id = line.requestID
                 else { return }
                 // The socket is full most of the time.
                 usleep(1_000)

@@ -82,12 +82,22 @@ final class Peer {
         guard line.hasPrefix(#"{"op":"\#(operation)""#) else {
             throw NeverHappened(description: "\(operation), but \(line)")
         }
-        let id = line.split(separator: #""id":"#).last.flatMap { Int($0.dropLast()) }
-        return id ?? -1
+        return line.requestID ?? -1
     }
 
     /// Waits until the client closes.
     func drain() throws {
         while try line() != nil {}
+    }
+}
+
+extension String {
+    /// The `id` of a request.
+    var requestID: Int? { number(after: #""id":"#) }
+
+    /// The number after a piece of text.
+    func number(after text: String) -> Int? {
+        guard let range = firstRange(of: text) else { return nil }
+        return Int(self[range.upperBound...].prefix { $0.isNumber })
     }
 }

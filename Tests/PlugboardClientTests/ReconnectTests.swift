@@ -355,5 +355,5 @@ extension Peer {
 
 extension Log<String> {
     /// The id of the newest line.
-    var id: Int { all.last?.split(separator: #""id":"#).last.flatMap { Int($0.dropLast()) } ?? -1 }
+    var id: Int { all.last?.requestID ?? -1 }
 }

@@ -84,7 +84,7 @@ struct RemoteObservableTests {
             try peer.answerSubscribe(snapshot: ["k"])
             try peer.send(#"{"event":"synced","sub":1,"revision":2}"#)
             var publish = 0
-            while let line = try peer.line(), let id = line.number(after: #""id":"#) {
+            while let line = try peer.line(), let id = line.requestID {
                 if line.contains(#""op":"publish""#) { publish = id }
                 if line.contains(#""op":"sync""#) {
                     try peer.send(#"{"ok":"sync","id":\#(id),"revision":2}"#)
@@ -269,7 +269,7 @@ extension Peer {
             guard let line = try line() else { return }
             let parts = line.split(separator: "\"").map(String.init)
             guard let keys = parts.firstIndex(of: "keys"), let sub = line.number(after: #""sub":"#),
-                let id = line.number(after: #""id":"#)
+                let id = line.requestID
             else { throw NeverHappened(description: "a subscribe, but \(line)") }
             let key = parts[keys + 2]
             try send(#"{"ok":"subscribe","id":\#(id),"sub":\#(sub),"revision":2}"#)
@@ -279,13 +279,5 @@ extension Peer {
             }
             try send(#"{"event":"synced","sub":\#(sub),"revision":2}"#)
         }
-    }
-}
-
-extension String {
-    /// The number after a piece of text.
-    fileprivate func number(after text: String) -> Int? {
-        guard let range = firstRange(of: text) else { return nil }
-        return Int(self[range.upperBound...].prefix { $0.isNumber })
     }
 }

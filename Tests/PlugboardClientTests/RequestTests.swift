@@ -58,6 +58,24 @@ struct RequestTests {
         #expect(try await bus.get("k", as: String.self)?.utf8.count == room)
     }
 
+    @Test("JSON that was put together and is nested too deep is refused at once, also in a batch")
+    func tooDeep() async throws {
+        let broker = try await TestBroker()
+        let bus = try await broker.connect()
+        let deepest = (0..<Limits.depthMax).reduce(JSON.null) { value, _ in .array([value]) }
+        try await bus.publish("k", deepest, timeout: HangGuard.duration)
+        let writes = [try Write.publish("a", 1), try .publish("b", JSON.array([deepest]))]
+        for error in [
+            await #expect(throws: BusError.self) {
+                try await bus.publish("k", JSON.array([deepest]), timeout: HangGuard.duration)
+            },
+            await #expect(throws: BusError.self) { try await bus.batch(writes, timeout: HangGuard.duration) },
+        ] {
+            #expect(error?.code == "too_deep")
+        }
+        #expect(try await bus.get("k", as: JSON.self) == deepest)
+    }
+
     @Test("an absent key is nil, and deleting it is refused with the broker's code")
     func absent() async throws {
         let broker = try await TestBroker()

@@ -188,10 +188,10 @@ struct ResumeTests {
 extension Peer {
     /// Accepts a subscription, which must be number 1 and ask for exactly this.
     func answerResuming(since revision: Int, epoch: String) throws {
-        guard let line = try line(), line.contains(#","since":\#(revision),"epoch":"\#(epoch)","id":"#) else {
+        guard let line = try line(), line.hasSuffix(#","since":\#(revision),"epoch":"\#(epoch)"}"#) else {
             throw NeverHappened(description: "it doesn't ask to go on at \(revision)")
         }
-        let id = line.split(separator: #""id":"#).last.flatMap { Int($0.dropLast()) } ?? -1
+        let id = line.requestID ?? -1
         try send(#"{"ok":"subscribe","id":\#(id),"sub":1,"revision":\#(revision),"resumed":true}"#)
     }
 }

@@ -21,8 +21,7 @@ final class CallServer: Sendable {
         self.pattern = pattern
         self.isConcurrent = isConcurrent
         self.role = role
-        // JSON that was put together may be nested too deep. The broker would refuse it before it reads the `id`.
-        answer = { call in try JSON(bytes: JSON(encoding: try await handler(call)).bytes) }
+        answer = { call in try JSON(encoding: try await handler(call)) }
     }
 
     var request: ObjectWriter {

@@ -10,6 +10,8 @@ public struct ObjectWriter: Sendable {
     public let operation: String
     /// Everything but the closing brace.
     private var open: [UInt8] = [UInt8(ascii: "{")]
+    /// Where the operation ends in `open`.
+    private var operationEnd = 1
 
     /// An empty object.
     public init() {
@@ -22,6 +24,7 @@ public struct ObjectWriter: Sendable {
         open.reserveCapacity(64)
         add("op")
         JSONText.append(operation, to: &open)
+        operationEnd = open.count
     }
 
     /// The whole object.
@@ -30,13 +33,15 @@ public struct ObjectWriter: Sendable {
     /// The object and a line feed.
     public var line: [UInt8] { open + "}\n".utf8 }
 
-    /// The request with an `id`, and a line feed. Allocates once.
-    public func line(id: Int) -> [UInt8] {
+    /// The request with an `id`, and a line feed. Allocates once. The `id` comes right behind the operation:
+    /// if a broker can't read a line to its end, its answer has only what came before.
+    public func line(id: some BinaryInteger) -> [UInt8] {
         var line: [UInt8] = []
         line.reserveCapacity(open.count + 32)
-        line += open
+        line += open[..<operationEnd]
         line += #","id":"#.utf8
         line += String(id).utf8
+        line += open[operationEnd...]
         line += "}\n".utf8
         return line
     }

@@ -33,7 +33,7 @@ extension BrokerConnection {
 
     /// Sends one request and waits for its reply. It drops events that come before the reply.
     func request(_ request: ObjectWriter) throws -> BrokerLine {
-        try send(request.adding("id", 1).line)
+        try send(request.line(id: 1))
         linesSent += 1
         while true {
             let line = try nextLine()

@@ -60,7 +60,7 @@ struct Snapshot {
         for first in stride(from: 0, to: words.count, by: Limits.patternsMax) {
             let part = Array(words[first...].prefix(Limits.patternsMax))
             let request = try ObjectWriter(op: "subscribe").adding("keys", strings: part).checked()
-            try connection.send(request.timed(isTimed, connection).adding("id", 1).line)
+            try connection.send(request.timed(isTimed, connection).line(id: 1))
             _ = try take(from: connection, until: .event("synced"))
         }
         guard words.count > Limits.patternsMax else { return }
@@ -68,7 +68,7 @@ struct Snapshot {
         // revision when the broker has told everything up to it and, to a reader that is behind, nothing newer.
         var revision: UInt64
         repeat {
-            try connection.send(ObjectWriter(op: "sync").adding("id", 1).line)
+            try connection.send(ObjectWriter(op: "sync").line(id: 1))
             revision = try take(from: connection, until: .ok("sync"))["revision"]?.integer ?? .max
         } while newest > revision
     }

@@ -41,7 +41,7 @@ struct ResumableRequest {
         if case .subscription = kind, let revision = place.revision {
             request = request.adding("since", revision).adding("epoch", string: place.epoch)
         }
-        return request.adding("id", id).line
+        return request.line(id: id)
     }
 
     private var hasSnapshot: Bool {

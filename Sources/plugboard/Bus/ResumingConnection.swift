@@ -70,7 +70,7 @@ final class ResumingConnection {
     /// Sends a request that isn't repeated: it is lost with the connection.
     func send(_ request: ObjectWriter) throws {
         guard !isApart else { return }
-        _ = try bridging { try connection.send(request.adding("id", 0).line) }
+        _ = try bridging { try connection.send(request.line(id: 0)) }
     }
 
     /// Ends pauses of its subscriptions, which other clients may have made. What they hold comes now.

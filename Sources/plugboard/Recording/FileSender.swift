@@ -83,7 +83,7 @@ struct FileSender: ~Copyable {
 
     /// Waits until the broker has handled everything. Returns its revision then.
     mutating func finish() throws -> UInt64 {
-        try connection.send(outgoing + ObjectWriter(op: "sync").adding("id", 1).line)
+        try connection.send(outgoing + ObjectWriter(op: "sync").line(id: 1))
         while true {
             let line = try connection.nextLine()
             if line.kind == .ok("sync") { return line["revision"]?.integer ?? 0 }

@@ -22,7 +22,7 @@ struct ReplayRequests: Sendable {
         return BatchParts.ranges(writes.map(\.bytes.count)).map { part in
             let list = part.count > 1 ? ObjectWriter.array(writes[part].map(\.bytes)) : nil
             let request = list.map { ObjectWriter(op: "batch").adding("writes", json: $0) }
-            let line = (request ?? writes[part.lowerBound]).adding("id", events[part.lowerBound].number).line
+            let line = (request ?? writes[part.lowerBound]).line(id: events[part.lowerBound].number)
             return ReplayRequest(events: Array(events[part]), line: line)
         }
     }

@@ -139,13 +139,13 @@ final class SupervisorClient {
         let cause = cause ?? causes[process.name]
         if published[process.name] != report {
             published[process.name] = report
-            let request = ObjectWriter(op: "publish").adding("key", string: PluginKey.state(of: process.name))
-                .adding("value", json: report[...]).adding("while", string: "connected").adding(
-                    "cause", cause
-                )
             // By the time of the answer, the broker knows the process in it.
             let pid = process.isHeld ? process.pid.map(UInt64.init) : nil
-            link.send(request.adding("id", pid).line)
+            let request = ObjectWriter(op: "publish").adding("id", pid)
+                .adding("key", string: PluginKey.state(of: process.name))
+                .adding("value", json: report[...]).adding("while", string: "connected")
+                .adding("cause", cause)
+            link.send(request.line)
         }
         if case .stopping = process.state {
             causes[process.name] = cause
