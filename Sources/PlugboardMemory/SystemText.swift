@@ -13,26 +13,14 @@ public enum SystemText {
     public static func text(_ bytes: [UInt8]) -> String {
         if let text = String(validating: bytes, as: UTF8.self), isUTF8(text) { return text }
         var scalars = String.UnicodeScalarView()
-        var parser = Unicode.UTF8.ForwardParser()
-        var iterator = bytes.makeIterator()
-        var place = 0
-        while true {
-            let count: Int
-            switch parser.parseScalar(from: &iterator) {
-            case .emptyInput: return String(scalars)
-            case .error(let length): count = length
-            case .valid(let encoded):
-                let scalar = Unicode.UTF8.decode(encoded)
-                count = encoded.count
-                if !isKept(scalar) {
-                    scalars.append(scalar)
-                    place += count
-                    continue
-                }
+        parse(bytes) { scalar, bytes in
+            if let scalar, !isKept(scalar) {
+                scalars.append(scalar)
+            } else {
+                scalars.append(contentsOf: bytes.map(character))
             }
-            for byte in bytes[place..<(place + count)] { scalars.append(character(byte)) }
-            place += count
         }
+        return String(scalars)
     }
 
     /// The bytes of a text.
@@ -60,13 +48,42 @@ public enum SystemText {
         isUTF8(text) ? text : String(validating: bytes(text), as: UTF8.self)
     }
 
-    /// The text as a shell reads it between `$'` and `'`, with each kept byte as `\xe9`.
+    /// The other way: a text in which each character stands for itself, such as a key, for a message that may
+    /// also have a path.
+    public static func ofPlain(_ text: String) -> String {
+        isUTF8(text) ? text : Self.text(Array(text.utf8))
+    }
+
+    /// The text as a shell reads it between `$'` and `'`, with each byte that isn't part of UTF-8 as `\xe9`.
     public static func shown(_ text: String) -> String {
         if isUTF8(text) { return text }
-        return text.unicodeScalars.map {
-            isKept($0) ? "\\x" + String($0.value & 0xFF, radix: 16) : String($0)
+        var shown = String.UnicodeScalarView()
+        parse(bytes(text)) { scalar, bytes in
+            if let scalar {
+                shown.append(scalar)
+            } else {
+                for byte in bytes { shown.append(contentsOf: "\\x\(String(byte, radix: 16))".unicodeScalars) }
+            }
         }
-        .joined()
+        return String(shown)
+    }
+
+    /// Passes each character with its bytes, and nil with bytes that aren't part of UTF-8.
+    private static func parse(_ bytes: [UInt8], _ take: (Unicode.Scalar?, ArraySlice<UInt8>) -> Void) {
+        var parser = Unicode.UTF8.ForwardParser()
+        var iterator = bytes.makeIterator()
+        var place = 0
+        while true {
+            switch parser.parseScalar(from: &iterator) {
+            case .emptyInput: return
+            case .error(let count):
+                take(nil, bytes[place..<(place + count)])
+                place += count
+            case .valid(let encoded):
+                take(Unicode.UTF8.decode(encoded), bytes[place..<(place + encoded.count)])
+                place += encoded.count
+            }
+        }
     }
 
     private static func isKept(_ scalar: Unicode.Scalar) -> Bool { scalar.value >= kept + 0x80 }

@@ -53,6 +53,28 @@ final class OtherBytesTests: FolderSuite {
         }
     }
 
+    @Test("in messages, the characters that stand for them are shown as they were written")
+    func messages() throws {
+        let broker = try startBroker(in: folder)
+        defer { withExtendedLifetime(broker) {} }
+        for character in ["\u{10FF7F}", "\u{10FF80}", "\u{10FFFF}"] {
+            let written = SystemText.text(Array("k\(character)".utf8))
+            for (words, told) in [
+                (["get", written], "\"k\(character)\" has no value"),
+                (["get", written, "*"], "\"k\(character)\" has no value"),
+                (["get", written + ".."], "\"k\(character)..\" is not a key"),
+                (["subscribe", written + "*"], "\"k\(character)*\" is no pattern"),
+                (["call", written], "\"k\(character)\""),
+                (["publish", written, "two", "words"], "publish 'k\(character)' '\"two words\"'"),
+                (["get", "a", "--timeout", written], "it was \"k\(character)\""),
+                (["load", "/none/\(written)"], "/none/k\(character)"),
+            ] {
+                let messages = try Run(words, in: folder).finished().messages
+                #expect(messages.contains(told), "\(words[0]): \(messages)")
+            }
+        }
+    }
+
     @Test("in the names of files are kept")
     func files() throws {
         let broker = try startBroker(in: folder)

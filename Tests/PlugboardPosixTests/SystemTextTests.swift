@@ -23,8 +23,8 @@ struct SystemTextTests {
             ([0xED, 0xA0, 0x80], "\\xed\\xa0\\x80"), ([0xC0, 0xAF], "\\xc0\\xaf"),
             ([0xF4, 0x90, 0x80, 0x80], "\\xf4\\x90\\x80\\x80"), ([0xE2, 0x82, 0x41], "\\xe2\\x82A"),
             // The characters that stand for such bytes.
-            ([0xF4, 0x8F, 0xBF, 0xA9], "\\xf4\\x8f\\xbf\\xa9"),
-            ([0xF4, 0x8F, 0xBE, 0x80], "\\xf4\\x8f\\xbe\\x80"),
+            ([0xF4, 0x8F, 0xBF, 0xA9], "\u{10FFE9}"), ([0xF4, 0x8F, 0xBE, 0x80], "\u{10FF80}"),
+            ([0xE9, 0xF4, 0x8F, 0xBE, 0x80, 0x80], "\\xe9\u{10FF80}\\x80"),
         ] as [([UInt8], String)]
     )
     func other(_ bytes: [UInt8], _ shown: String) {
@@ -33,6 +33,18 @@ struct SystemTextTests {
         #expect(!SystemText.isUTF8(text))
         #expect(SystemText.shown(text) == shown)
         #expect(SystemText.cString(text).map { UInt8(bitPattern: $0) } == bytes + [0])
+    }
+
+    @Test(
+        "a text in which each character stands for itself comes back from its other form, and is shown as it is"
+    )
+    func both() {
+        for text in [
+            "", "é", "\u{10FF7F}", "\u{10FF80}", "a\u{10FFFF}\u{10FFE9}b", "\u{1F600}\u{10FFC3}\u{A9}",
+        ] {
+            #expect(SystemText.plain(SystemText.ofPlain(text)) == text)
+            #expect(SystemText.shown(SystemText.ofPlain(text)) == text)
+        }
     }
 
     @Test("any bytes come back, and those that are joined, too")

@@ -108,12 +108,12 @@ public struct Invocation: Sendable {
             guard parts.count == 1 else { throw .value("--\(option.name) takes no value") }
             return (option, "")
         }
-        guard let value = parts.count == 2 ? String(parts[1]) : rest.popFirst() else {
+        guard let given = parts.count == 2 ? String(parts[1]) : rest.popFirst() else {
             throw .value("--\(option.name) needs a value: \(option.usage)")
         }
-        guard let value = option.isPath ? value : SystemText.plain(value) else { throw .notUTF8(value) }
+        guard let value = option.isPath ? given : SystemText.plain(given) else { throw .notUTF8(given) }
         if let fault = option.fault(of: value) {
-            throw .value("--\(option.name) \(fault); it was \"\(value)\"", hint: near(value, option))
+            throw .value("--\(option.name) \(fault); it was \"\(given)\"", hint: near(value, option))
         }
         return (option, value)
     }

@@ -1,5 +1,6 @@
 // A line from the broker, parsed as far as commands need it.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// One of the three kinds of line that a broker writes.
@@ -30,9 +31,19 @@ struct BrokerLine: Sendable {
     /// The error in this line as a command's error. Its message begins with the broker's code.
     var refusal: CommandError? {
         guard case .error(let code) = kind else { return nil }
-        let message = object["message"]?.string ?? "the broker refused"
-        let hints = object["hint"]?.string.map { ["hint: \($0)"] } ?? []
-        return CommandError(.refused, "\(code): \(message)", hints: hints)
+        return Self.error(object, "\(code): ")
+    }
+
+    /// The error that a write would get, if this is the answer of `explain` that says so.
+    var foreseenRefusal: CommandError? {
+        guard let refused = object["refused"]?.object else { return nil }
+        return Self.error(refused, "it would be refused: \(refused["error"]?.string ?? "refused"): ")
+    }
+
+    private static func error(_ object: JSONObject, _ start: String) -> CommandError {
+        let message = SystemText.ofPlain(object["message"]?.string ?? "the broker refused")
+        let hints = object["hint"]?.string.map { ["hint: \(SystemText.ofPlain($0))"] } ?? []
+        return CommandError(.refused, start + message, hints: hints)
     }
 
     /// The same event with another `skipped`; 0 removes the member, as in the broker's lines. The search for

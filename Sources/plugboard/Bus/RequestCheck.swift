@@ -11,7 +11,10 @@ extension ObjectWriter {
         var refusal: Refusal?
         do throws(Refusal) { try Self.check(&line) } catch { refusal = error }
         guard let refusal else { return self }
-        throw .usage("\(refusal.code.rawValue): \(refusal.message)", hint: refusal.hint.map { "hint: \($0)" })
+        throw .usage(
+            "\(refusal.code.rawValue): \(SystemText.ofPlain(refusal.message))",
+            hint: refusal.hint.map { "hint: \(SystemText.ofPlain($0))" }
+        )
     }
 
     private static func check(_ line: inout [UInt8]) throws(Refusal) {

@@ -1,6 +1,7 @@
 // Reads values on the command line, which are JSON as everywhere on the bus, or with `--text` a string. Text
 // without quotes is the most common mistake, so the message shows the text with quotes.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -31,7 +32,7 @@ enum ValueArgument {
             throw CommandError(
                 .usage,
                 "the value is \(error.message), at byte \(error.offset)",
-                hints: hints(for: text, "\(Program.spelling) \(command) \(ShellWord.quoted(key))")
+                hints: hints(for: text, "\(Program.spelling) \(command) \(shellWord(key))")
             )
         }
     }
@@ -42,7 +43,7 @@ enum ValueArgument {
         let bytes = Array(text.utf8)
         if ValueHint.isText(bytes.span) {
             let quoted = String(decoding: JSONText.encoded(text), as: UTF8.self)
-            return ["a text is in quotes: \(line) \(ShellWord.quoted(quoted))"]
+            return ["a text is in quotes: \(line) \(shellWord(quoted))"]
         }
         // A shell removes double quotes that aren't inside single quotes.
         let isStripped = !text.contains("\"") && text.contains { $0 == "{" || $0 == "[" }
@@ -50,21 +51,24 @@ enum ValueArgument {
         return [ValueHint.of(bytes.span), isStripped ? example : nil].compactMap(\.self)
     }
 
+    private static func shellWord(_ text: String) -> String { ShellWord.quoted(SystemText.ofPlain(text)) }
+
     /// Returns the key or pattern, or throws an error that says why it isn't one.
     static func key(_ text: String) throws(CommandError) -> String {
         let fault = Key.fault(Array(text.utf8).span)
         guard let fault else { return text }
+        let shown = SystemText.ofPlain(text)
         if Pattern.fault(Array(text.utf8).span) == nil {
-            throw .usage("\"\(text)\" is not a key but a pattern, which stands for many keys")
+            throw .usage("\"\(shown)\" is not a key but a pattern, which stands for many keys")
         }
-        throw .usage("\"\(text)\" is not a key: \(fault.rawValue)")
+        throw .usage("\"\(shown)\" is not a key: \(fault.rawValue)")
     }
 
     /// Returns the pattern, or throws an error that says why it isn't one.
     static func pattern(_ text: String) throws(CommandError) -> String {
         let fault = Pattern.fault(Array(text.utf8).span)
         guard let fault else { return text }
-        throw .usage("\"\(text)\" is not a pattern: \(fault.rawValue)")
+        throw .usage("\"\(SystemText.ofPlain(text))\" is not a pattern: \(fault.rawValue)")
     }
 
     /// Reads a value from standard input. A mistake in it has another status than one in the command line.

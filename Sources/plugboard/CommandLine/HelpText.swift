@@ -46,9 +46,9 @@ enum ShellWord {
     /// The word in quotes if the shell would change it otherwise.
     static func quoted(_ word: String) -> String {
         if !word.isEmpty, word.utf8.allSatisfy(isSafe) { return word }
-        guard SystemText.isUTF8(word) else {
+        guard SystemText.plain(word) != nil else {
             let escaped = word.replacing("\\", with: "\\\\").replacing("'", with: "\\'")
-            return "$'\(SystemText.shown(escaped))'"
+            return SystemText.ofPlain("$'\(SystemText.shown(escaped))'")
         }
         return "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''")
             + "'"

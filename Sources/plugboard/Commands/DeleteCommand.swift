@@ -1,5 +1,6 @@
 // `delete`: removes one key, or all keys of several words and patterns, in batches.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -114,7 +115,7 @@ private struct ManyDeletes {
     }
 
     private func tellMissing() throws(CommandError) {
-        for key in missing { console.say("\"\(key)\" has no value") }
+        for key in missing { console.say("\"\(SystemText.ofPlain(key))\" has no value") }
         guard missing.isEmpty else {
             throw CommandError(.refused, "\(missing.count) of \(Plural.keys(plain.count)) had no value")
         }

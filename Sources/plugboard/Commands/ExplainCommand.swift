@@ -55,17 +55,9 @@ enum DryRun {
         let reply = try BrokerConnection.open(invocation).request(request)
         if invocation.has(.json) { try console.output.json(reply.bytes) }
         if let refusal = reply.refusal { throw refusal }
-        if let refused = reply["refused"]?.object { throw wouldBeRefused(refused) }
+        if let refusal = reply.foreseenRefusal { throw refusal }
         if invocation.has(.json) { return }
         for line in lines(of: reply, console.output.paint) { try console.output.line(line) }
-    }
-
-    private static func wouldBeRefused(_ refused: JSONObject) -> CommandError {
-        let code = refused["error"]?.string ?? "refused"
-        let hints = refused["hint"]?.string.map { ["hint: \($0)"] } ?? []
-        return CommandError(
-            .refused, "it would be refused: \(code): \(refused["message"]?.string ?? "")", hints: hints
-        )
     }
 
     private static func lines(of reply: BrokerLine, _ paint: Paint) -> [String] {

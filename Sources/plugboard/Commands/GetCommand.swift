@@ -1,5 +1,6 @@
 // `get`: prints one value as it is, or the values of several keys and patterns, now or at each change.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension CommandOption {
@@ -77,7 +78,7 @@ private enum KeptValues {
         for (key, line) in lines { try records.add(key, line) }
         try records.flush()
         let missing = keys.plain.filter { snapshot.lines[$0] == nil }
-        for key in missing { console.say("\"\(key)\" has no value") }
+        for key in missing { console.say("\"\(SystemText.ofPlain(key))\" has no value") }
         guard missing.isEmpty else {
             throw CommandError(.refused, "\(missing.count) of \(Plural.keys(keys.plain.count)) had no value")
         }
@@ -104,7 +105,7 @@ private enum ValueWatch {
             if event == "update" { try records.add(key, line) }
             if event == "delete" {
                 try records.flush()
-                console.say("\(key) has no value any more")
+                console.say("\(SystemText.ofPlain(key)) has no value any more")
             }
         }
     }

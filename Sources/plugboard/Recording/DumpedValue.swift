@@ -1,5 +1,6 @@
 // A line of `dump`: a value with what ends it, and how many lines its batch has.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// A value that `load` writes again.
@@ -27,7 +28,7 @@ struct DumpedValue {
         }
         guard let key = object["key"]?.string else { throw Self.missing("key", "a string") }
         guard Key.fault(Array(key.utf8).span) == nil else {
-            throw JSONFault(offset: 0, message: "\"\(key)\" is not a key")
+            throw JSONFault(offset: 0, message: "\"\(SystemText.ofPlain(key))\" is not a key")
         }
         guard let value = object["value"] else { throw Self.missing("value", "any JSON") }
         (self.key, isBound) = (key, object["while"] != nil)

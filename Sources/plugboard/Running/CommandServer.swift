@@ -1,6 +1,7 @@
 // Answers the calls of a key for `serve`: takes calls, runs the command for each, and returns what it wrote.
 // Every call that came gets one answer, unless the broker goes.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -217,6 +218,6 @@ struct CommandServer {
     private func tell(_ call: Call, _ text: String) { Self.tell(call, text, console) }
 
     private static func tell(_ call: Call, _ text: String, _ console: CommandConsole) {
-        console.say("\(call.line["key"]?.string ?? "?"): \(text)")
+        console.say("\(SystemText.ofPlain(call.line["key"]?.string ?? "?")): \(text)")
     }
 }

@@ -2,6 +2,7 @@
 // more events wait than there is room for, nothing is read from the broker, which keeps the newest of each
 // key, or with `--all` each of them.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -67,7 +68,7 @@ struct EventRuns {
         deadline = invocation.seconds(.duration).map { TimeLimit(seconds: $0) }
         signals = try RunSignals(observation.connection)
         let jobs = invocation.integer(.jobs).map { Int(clamping: $0) } ?? Self.jobsDefault
-        runs = CommandRuns(jobs: jobs, observation.connection) { console.say("\($0.key): \($1)") }
+        runs = CommandRuns(jobs: jobs, observation.connection) { Self.tell($0, $1, console) }
         left = invocation.integer(.count) ?? .max
     }
 
@@ -139,7 +140,7 @@ struct EventRuns {
                 try runs.begin(event, start, input: input(event), limit: limit)
             } catch let error as SystemError {
                 (finished, failed) = (finished + 1, failed + 1)
-                console.say("\(event.key): \(error)")
+                Self.tell(event, "\(error)", console)
             }
         }
     }
@@ -153,6 +154,10 @@ struct EventRuns {
         finished += 1
         guard !result.isGood else { return }
         failed += 1
-        console.say("\(event.key): \(result.text)")
+        Self.tell(event, result.text, console)
+    }
+
+    private static func tell(_ event: Event, _ text: String, _ console: CommandConsole) {
+        console.say("\(SystemText.ofPlain(event.key)): \(text)")
     }
 }
