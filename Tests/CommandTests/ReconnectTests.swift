@@ -221,6 +221,34 @@ final class ReconnectTests: FolderSuite {
         broker.signal(SIGTERM)
     }
 
+    @Test("a script waits for the answers of its calls, also behind its last line and while it awaits a key")
+    func lateAnswers() throws {
+        let broker = try startBroker(in: folder, "--memory")
+        defer { broker.signal(SIGTERM) }
+        let server = try Run(
+            [
+                "serve", "slow", "--ready", "--jobs", "9", "--", "/bin/sh", "-c",
+                "sleep 0.3; echo 5; exit $(cat)",
+            ],
+            in: folder
+        )
+        try eventually("it serves") { server.output == "ready\n" }
+        let late = #"{"op":"call","id":"a","key":"slow","value":0,"timeout":50}"#
+        for (script, told) in [
+            ("call slow 1\npublish b 2", "call slow: failed: 5"),
+            ("\(late)\npublish b 2\nawait no.key 0.2\nawait b", "call slow: timeout: "),
+            ("call slow 1\ncall slow 0\nawait b", "call slow: failed: 5"), ("call slow 0", ""),
+        ] {
+            try folder.write("demo.txt", script + "\n")
+            let finished = try run("play", "demo.txt")
+            #expect(finished.end == .exited(told.isEmpty ? 0 : 1), "\(script)")
+            #expect(finished.messages.contains(told) || told.isEmpty, "\(script): \(finished.messages)")
+            #expect(
+                finished.messages.split(separator: "\n").count { $0.contains("call slow") }
+                    == (told.isEmpty ? 0 : 1))
+        }
+    }
+
     @Test("a broker that remembers nothing: first a gap, then the present values, then the deleted keys")
     func gap() throws {
         var broker = try startBroker(in: folder, "--memory")

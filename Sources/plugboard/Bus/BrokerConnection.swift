@@ -72,7 +72,7 @@ final class BrokerConnection {
             isLost = error is SystemError
             throw NoBroker.error(path: path, error)
         }
-        (isLost, isEnded, connecting) = (false, false, Self.seconds(since: start))
+        (isLost, isEnded, connecting, linesSent) = (false, false, Self.seconds(since: start), 0)
         try poller.add(socket.fd, token: 0, interest: .read)
     }
 

@@ -24,12 +24,12 @@ extension Command {
             up --demo shows a session with it. Each line of the script is printed when it is sent. await KEY waits \
             until the key has a value, for ten seconds at most, or as many as are named after the key. If the broker \
             refuses a line, or such a key has no value in time, that is reported and the session goes on. At its end \
-            the status is 1.
+            the status is 1. Before that, it waits for the answers of all calls.
             """,
         examples: ["play demo.txt"],
         run: { invocation, console in
             let script = try DemoScript(path: invocation.arguments[0])
-            let player = Player(connection: try BrokerConnection.open(invocation), console: console)
+            let player = ScriptPlayer(try BrokerConnection.open(invocation), console)
             if invocation.has(.showDashboard) { try player.showDashboard() }
             guard try player.play(script) else { throw CommandError.told }
         }
@@ -98,97 +98,6 @@ struct DemoScript: Equatable, Sendable {
             return try awaiting(rest, number: number)
         default: return .send(String(line))
         }
-    }
-}
-
-/// Plays a script over a connection.
-private struct Player {
-    let connection: BrokerConnection
-    let console: CommandConsole
-
-    /// The demo goes on without it.
-    func showDashboard() throws {
-        do {
-            guard let address = try DashboardPage.address(connection) else { return }
-            try console.output.line("# All of it in a browser:")
-            try console.output.line(address)
-        } catch let error as CommandError where !connection.isLost {
-            console.say("no dashboard: \(error.message)")
-        }
-    }
-
-    /// Returns whether the broker accepted all lines, and all awaited keys came.
-    func play(_ script: DemoScript) throws -> Bool {
-        var isGood = true
-        for step in script.steps {
-            switch step {
-            case .narrate(let text): try console.output.line("# " + text)
-            case .pause(let seconds): Pause.sleep(seconds: seconds)
-            case .await(let key, let seconds):
-                isGood = try bridging { try wait(for: key, seconds: seconds) } && isGood
-            case .send(let line):
-                try console.output.line("> " + line)
-                isGood = try bridging { try send(line) } && isGood
-            }
-        }
-        return isGood
-    }
-
-    /// Repeats something on another connection if the broker was replaced meanwhile.
-    private func bridging(_ body: () throws -> Bool) throws -> Bool {
-        do {
-            return try body()
-        } catch is CommandError where connection.isLost {
-            try comeBack(before: TimeLimit(seconds: Self.patienceSeconds))
-            return try body()
-        }
-    }
-
-    private static let patienceSeconds = 10.0
-    private static let pauseSeconds = 0.05
-
-    private func comeBack(before deadline: TimeLimit) throws {
-        connection.leave()
-        while true {
-            do {
-                try connection.connectAgain()
-                _ = try connection.expectGreeting()
-                return
-            } catch let error as CommandError where connection.isLost {
-                guard deadline.milliseconds != nil else { throw error }
-                Pause.sleep(seconds: Self.pauseSeconds)
-            }
-        }
-    }
-
-    /// Returns whether the broker accepted it.
-    private func send(_ line: String) throws -> Bool {
-        try connection.send(Array("\(line)\n".utf8))
-        try connection.send(ObjectWriter(op: "sync").adding("id", string: "played").line)
-        var isAccepted = true
-        while true {
-            let reply = try connection.nextLine()
-            if reply.kind == .ok("sync") { return isAccepted }
-            guard let refusal = reply.refusal else { continue }
-            console.say(refusal.message)
-            isAccepted = false
-        }
-    }
-
-    /// If the key doesn't come, reports that and returns false, so that the demo doesn't hang.
-    private func wait(for key: String, seconds: Double) throws -> Bool {
-        _ = try connection.accepted(
-            ObjectWriter(op: "subscribe").adding("key", string: key).adding("sub", string: "await")
-        )
-        let deadline = TimeLimit(seconds: seconds)
-        var isThere = false
-        while !isThere, let left = deadline.milliseconds {
-            let line = try connection.nextLine(milliseconds: left)
-            isThere = line?.kind == .event("update") && line?["sub"]?.string == "await"
-        }
-        if !isThere { console.say("\(key) has no value after \(Amount.seconds(seconds)); going on") }
-        _ = try connection.accepted(ObjectWriter(op: "unsubscribe").adding("sub", string: "await"))
-        return isThere
     }
 }
 
