@@ -16,13 +16,19 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     /// The text in `plugboard help`.
     var meaning: String {
         switch self {
-        case .done: "done, or nobody reads what is printed any more"
+        case .done: "done; Ctrl-C ended what runs until then; or nobody reads any more"
         case .refused: "the broker refused it, it failed, or something is wrong (status)"
         case .usage: "the command line has a mistake; nothing was asked of the broker"
         case .unavailable: "there is no broker, it went away or has no plugins; or a part is missing"
         case .inputOutput: "the journal can't be kept any more (broker)"
         }
     }
+
+    /// Each status with its meaning; also that of a program that a signal has ended, as shells tell it.
+    static let meanings =
+        allCases.map { ("\($0.rawValue)", $0.meaning) } + [
+            ("130", "Ctrl-C came before it was done (128 and the signal's number)")
+        ]
 }
 
 /// Why a command ended early.

@@ -34,6 +34,10 @@ enum Program {
             return .done
         } catch is ReaderGone {
             return .done
+        } catch is Interrupted {
+            // Behind the ^C.
+            if console.messages.isTerminal { try? console.messages.bytes([0x0A]) }
+            return .done
         } catch let error as CommandError {
             console.report(error, in: commandName(words))
             return error.status

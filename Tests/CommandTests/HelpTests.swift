@@ -47,6 +47,7 @@ struct HelpTests {
             let words = "\(status.rawValue)"
             #expect(lines.contains { $0.hasPrefix("  \(words) ") && $0.hasSuffix("  " + status.meaning) })
         }
+        #expect(lines.contains { $0.hasPrefix("  \(128 + SIGINT)  Ctrl-C ") })
         #expect(Set(ExitStatus.allCases.map(\.rawValue)) == [0, 1, 64, 69, 74])
     }
 

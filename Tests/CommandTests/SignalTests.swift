@@ -85,6 +85,39 @@
             _ = broker
         }
 
+        @Test(
+            "those that ask for the end are a clean end of each command that runs until then",
+            arguments: [
+                ["subscribe", "*"], ["get", "a", "--watch"], ["trace", "*"], ["record", "*"], ["ping"],
+                ["subscribe", "*", "--exec", "--", "true"], ["serve", "b", "--", "true"],
+            ],
+            [SIGINT, SIGTERM]
+        )
+        func watching(words: [String], number: Int32) throws {
+            let broker = try startBroker(in: shop.folder, "--memory")
+            defer { withExtendedLifetime(broker) {} }
+            #expect(try plugboard("publish", "a", "1", in: shop.folder).end == .exited(0))
+            let command = try Run(words, in: shop.folder)
+            try eventually("the broker has its request") {
+                try plugboard("clients", "--json", in: shop.folder).lines.contains {
+                    $0.contains("\"pid\":\(command.pid),") && !$0.contains("\"lines\":0,")
+                }
+            }
+            command.signal(number)
+            let finished = try command.finished()
+            #expect(finished.end == .exited(0), "\(words[0]): \(finished.messages)")
+        }
+
+        @Test("a command that has something to reach is cut off by Ctrl-C")
+        func cutOff() throws {
+            let broker = try startBroker(in: shop.folder, "--memory")
+            defer { withExtendedLifetime(broker) {} }
+            let words = ["-c", #""$0" wait never & p=$!; sleep 0.3; kill -TERM $p; wait $p; echo $?"#]
+            let finished = try Run(program: "/bin/sh", words + [Products.plugboard], in: shop.folder)
+                .finished()
+            #expect(finished.output == "\(128 + SIGTERM)\n")
+        }
+
         /// What the broker says of a command.
         private func client(of command: TestProgram) throws -> String? {
             try plugboard("clients", "--json", in: shop.folder).lines.first {

@@ -30,6 +30,7 @@ final class BrokerConnection {
     /// How long connecting took, which counts in the wait for the first line.
     private var connecting = 0.0
     private let poller = PollPoller()
+    private var stops: Signals?
     private var isEnded = false
 
     /// Connects. Throws a `CommandError` that names the path and says how to start a broker.
@@ -128,6 +129,13 @@ final class BrokerConnection {
     /// typed key. Lines from the broker until then are kept.
     func watch(_ fd: Int32, for interest: Interest = .read) throws {
         try poller.add(fd, token: 2, interest: interest)
+    }
+
+    /// Makes waits throw `Interrupted` when a signal asks for the end: Ctrl-C, SIGTERM, a closed terminal.
+    func watchStops() throws {
+        let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP])
+        stops = signals
+        try watch(signals.raw)
     }
 
     /// Call it before the descriptor is closed.
@@ -234,7 +242,8 @@ final class BrokerConnection {
     }
 }
 
-/// Another watched descriptor became ready during the wait for the broker.
+/// Another watched descriptor became ready during the wait for the broker. If that is a signal, a command that
+/// runs until it was asked to stop is done.
 struct Interrupted: Error {}
 
 /// The error if no broker answers, or only another user's.

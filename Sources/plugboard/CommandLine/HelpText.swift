@@ -19,7 +19,7 @@ enum HelpText {
             }
         }
         lines += ["", "Exit statuses"]
-        lines += ExitStatus.allCases.map { "  \(TextLayout.padded("\($0.rawValue)", 2))  \($0.meaning)" }
+        lines += ExitStatus.meanings.map { "  \(TextLayout.padded($0, 3))  \($1)" }
         lines += [
             "", "See it work:       plugboard up --demo",
             "More on a command: plugboard help COMMAND",

@@ -6,7 +6,7 @@ import PlugboardWire
 /// Makes manual pages.
 enum ManualPage {
     /// The day of the last change of what all pages say.
-    static let date = "2026-11-27"
+    static let date = "2026-11-30"
 
     /// The page of the whole program.
     static func overview() -> String {
@@ -66,7 +66,7 @@ enum ManualPage {
     }
 
     private static func statuses() -> [String] {
-        list("EXIT STATUS", ExitStatus.allCases.map { ("\\fB\($0.rawValue)\\fR", $0.meaning) })
+        list("EXIT STATUS", ExitStatus.meanings.map { ("\\fB\($0)\\fR", $1) })
     }
 
     private static func variables() -> [String] {

@@ -93,6 +93,7 @@ private enum ValueWatch {
         let request = try ObjectWriter(op: "subscribe").adding("keys", strings: keys.words).checked()
         let connection = try BrokerConnection.open(invocation)
         let observation = ResumingConnection(connection, comesBack: true) { console.say($0.text) }
+        try connection.watchStops()
         let timed = request.timed(invocation.has(.long), connection)
         try observation.ask(ResumableRequest(timed, .subscription(hasInitial: true)))
         try observation.connection.watchOutput()

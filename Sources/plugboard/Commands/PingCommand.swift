@@ -38,10 +38,9 @@ extension Command {
     private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         let key = try invocation.text(.pingKey).map(ValueArgument.key)
         let connection = try BrokerConnection.open(invocation)
+        try connection.watchStops()
         var pinger = try Pinger(connection, key: key, timeout: invocation.seconds(.timeout))
-        let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP])
         try connection.watchOutput()
-        try connection.watch(signals.raw)
         let seconds = invocation.seconds(.interval) ?? 1
         do {
             var left = invocation.integer(.pings) ?? .max

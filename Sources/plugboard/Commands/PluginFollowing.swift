@@ -27,21 +27,16 @@ struct PluginFollower {
     /// Runs until a signal comes.
     mutating func run() throws {
         let connection = try BrokerConnection.open(invocation)
-        let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP])
+        try connection.watchStops()
         try connection.watchOutput()
-        try connection.watch(signals.raw)
-        do {
-            while true {
-                do {
-                    try show(try ask(connection))
-                    try pause(connection)
-                } catch let error as CommandError where connection.isLost && !invocation.has(.noReconnect) {
-                    console.say(ResumingConnection.News.apart(reason: error.message).text)
-                    try comeBack(connection)
-                }
+        while true {
+            do {
+                try show(try ask(connection))
+                try pause(connection)
+            } catch let error as CommandError where connection.isLost && !invocation.has(.noReconnect) {
+                console.say(ResumingConnection.News.apart(reason: error.message).text)
+                try comeBack(connection)
             }
-        } catch is Interrupted {
-            return
         }
     }
 

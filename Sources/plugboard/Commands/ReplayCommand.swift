@@ -65,8 +65,7 @@ private struct ReplayRun {
         var reader = try reader()
         let total = path != "-" && reader.isRegular ? try checked() : nil
         let connection = try BrokerConnection.open(invocation)
-        let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP])
-        try connection.watch(signals.raw)
+        try connection.watchStops()
         var replay = Playback(
             connection: connection,
             requests: requests,

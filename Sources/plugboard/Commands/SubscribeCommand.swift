@@ -83,6 +83,7 @@ extension Command {
         if invocation.has(.executing) {
             return try EventRuns.run(standing, observation, invocation, console)
         }
+        try observation.connection.watchStops()
         try observation.ask(standing)
         try observation.connection.watchOutput()
         try show(observation, invocation, console, form)

@@ -67,8 +67,7 @@ extension Command {
             try screen.run()
         } else {
             try connection.watchOutput()
-            let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP])
-            try connection.watch(signals.raw)
+            try connection.watchStops()
             try printPlainly(&feed, onceAfter: isOnce ? seconds : nil, console.output)
         }
     }

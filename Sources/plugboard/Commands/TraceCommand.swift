@@ -32,6 +32,7 @@ extension Command {
     private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         let request = try ObjectWriter(op: "trace").adding("keys", strings: invocation.arguments).checked()
         let observation = try ResumingConnection(invocation, console)
+        try observation.connection.watchStops()
         try observation.ask(ResumableRequest(request, .trace))
         try observation.connection.watchOutput()
         var pending = PendingOutput(console.output)
