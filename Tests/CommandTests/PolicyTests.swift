@@ -15,6 +15,14 @@ final class PolicyTests: FolderSuite {
         try folder.write("empty.json", #"{"rules":[]}"#)
         let empty = try plugboard("policy", "check", "empty.json", in: folder)
         #expect(empty.output == "fine: no rules, so nobody may do anything\n")
+        for (quotas, told) in [
+            (#"{"user":[0,65534]}"#, "2 users"), (#"{"user":"*"}"#, "all others"),
+            (#"{"user":"*"},{"user":65534}"#, "1 user and all others"),
+        ] {
+            try folder.write("quotas.json", #"{"rules":[{"allow":{}}],"quotas":[\#(quotas)]}"#)
+            let finished = try plugboard("policy", "check", "quotas.json", in: folder)
+            #expect(finished.output == "fine: 1 rule, for this user and root; quotas for \(told)\n")
+        }
         let bad = try plugboard("policy", "check", "bad.json", in: folder)
         #expect(bad.end == .exited(1) && bad.output.isEmpty)
         #expect(bad.messages.contains(#"bad.json:2:4: a rule has no member "alow"; did you mean "allow"?"#))

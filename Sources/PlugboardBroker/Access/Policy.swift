@@ -79,11 +79,18 @@ public struct Policy: Equatable, Sendable {
 
     public var ruleCount: Int { rules.count }
 
-    /// For a person: how many rules, and whether others may connect.
+    /// For a person: how many rules and quotas, and whether others may connect.
     public var summary: String {
         if rules.isEmpty { return "no rules, so nobody may do anything" }
         let rules = ruleCount == 1 ? "1 rule" : "\(ruleCount) rules"
-        return admitsOthers ? "\(rules), for other users as well" : "\(rules), for this user and root"
+        let who = admitsOthers ? "for other users as well" : "for this user and root"
+        return ["\(rules), \(who)", quotaSummary].compactMap(\.self).joined(separator: "; ")
+    }
+
+    private var quotaSummary: String? {
+        let users = quotas.isEmpty ? nil : quotas.count == 1 ? "1 user" : "\(quotas.count) users"
+        let whose = [users, quotaOfOthers.map { _ in "all others" }].compactMap(\.self)
+        return whose.isEmpty ? nil : "quotas for \(whose.joined(separator: " and "))"
     }
 
     /// Whether clients of other users than the broker's own and root may connect at all.
