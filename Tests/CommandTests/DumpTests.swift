@@ -165,6 +165,31 @@ final class DumpTests: BrokerSuite {
         #expect(try run("load", file, "--dry-run", "--json").output.hasSuffix(#""replaced":1}"# + "\n"))
     }
 
+    @Test("--dry-run says which values would be refused, with all of their batch")
+    func dryRefusals() throws {
+        let guarded = try TemporaryFolder()
+        try guarded.write("p.json", #"{"rules":[{"allow":{"everything":["a.**"]}}]}"#)
+        let broker = try startBroker(in: guarded, "--policy", "p.json", "--memory")
+        defer { withExtendedLifetime(broker) {} }
+        _ = try plugboard("publish", "a.x", "0", in: guarded)
+        let batch = ["a.x", "b", "c"].map {
+            #"{"key":"\#($0)","revision":1,"value":1,"ttl":9,"x-batch":3}"# + "\n"
+        }
+        let text = batch.joined() + "{\"key\":\"a.y\",\"value\":1}\n\n{\"key\":\"d\",\"value\":1}\n"
+        let dry = try plugboard("load", "-", "--dry-run", in: guarded, input: text)
+        #expect(dry.end == .exited(1))
+        #expect(dry.output == "would write 1 value in 1 write: 1 new, 0 replaced, 0 with a ttl\n")
+        let told = dry.messages.split(separator: "\n")
+        try #require(told.count == 3)
+        #expect(told[0].hasPrefix("standard input:2: it would be refused: forbidden: "))
+        #expect(told[1].hasPrefix("standard input:6: it would be refused: forbidden: "))
+        #expect(told[2].contains("4 of 5 values would not be written"))
+        #expect(try plugboard("keys", in: guarded).lines == ["a.x"])
+        let real = try plugboard("load", "-", in: guarded, input: text)
+        #expect(real.output.hasPrefix("wrote 1 value in 1 write"))
+        #expect(real.messages.contains("4 of 5 values were not written"))
+    }
+
     @Test("bad lines are reported by number, of very many only some")
     func badLines() throws {
         let finished = try run(

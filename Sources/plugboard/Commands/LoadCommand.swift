@@ -25,8 +25,9 @@ extension Command {
             unless --bound is given.
 
             Bad lines are reported by their numbers. The others are written, and the status is 1. A batch \
-            that isn't complete, as at the end of half a file, counts as bad. --dry-run asks the broker \
-            only which keys it has.
+            that isn't complete, as at the end of half a file, counts as bad. --dry-run writes nothing. It \
+            asks the broker which keys it has, and of each value whether it would be refused: then the \
+            status is 1. That is asked of each by itself, so it doesn't tell whether a quota has room for all.
             """,
         examples: ["load bus.ndjson --dry-run", "load bus.ndjson"],
         run: { try FileLoad.run(path: $0.arguments[0], $0, $1) }

@@ -12,8 +12,10 @@ struct FileLoad: ~Copyable {
     private let present: Set<String>?
     private var sender: FileSender
     private var batch = LoadBatch()
-    /// The lines of each request, by its number, but for a request for the line in whose place it was sent.
-    private var sentBatches: [Int: [Int]] = [:]
+    /// What each request writes, by its number, but for a request for the line in whose place it was sent.
+    private var sent: [Int: SentValues] = [:]
+    /// The first line of each batch that would be refused.
+    private var refusedBatches: Set<Int> = []
     private var counts = LoadCounts()
 
     static func run(path: String, _ invocation: Invocation, _ console: CommandConsole) throws {
@@ -52,7 +54,8 @@ struct FileLoad: ~Copyable {
         sender.clearBar()
         try console.output.line(counts.text(revision, asJSON: asJSON, isDry: present != nil))
         guard counts.refused == 0 else {
-            throw CommandError(.refused, "\(counts.refused) of \(counts.all) values were not written")
+            let verb = present == nil ? "were not" : "would not be"
+            throw CommandError(.refused, "\(counts.refused) of \(counts.all) values \(verb) written")
         }
     }
 
@@ -88,10 +91,19 @@ struct FileLoad: ~Copyable {
 
     /// Sends values that fit one line, and are written together.
     private mutating func send(_ values: ArraySlice<DumpedValue>, _ numbers: [Int]) {
-        counts.add(values, present)
-        guard present == nil else { return }
+        let amount = LoadCounts(values, present)
+        counts.add(amount)
+        guard present == nil else { return explain(values, SentValues(numbers: numbers, amount: amount)) }
         let request = sender.add(LoadBatch.request(values))
-        if numbers != [sender.lines] { sentBatches[request] = numbers }
+        if numbers != [sender.lines] { sent[request] = SentValues(numbers: numbers, amount: amount) }
+    }
+
+    /// Asks what each write would do. If one would be refused, nothing of its batch would be written.
+    private mutating func explain(_ values: ArraySlice<DumpedValue>, _ batch: SentValues) {
+        for (place, value) in values.enumerated() {
+            let request = sender.add(asking: ObjectWriter(op: "explain").adding("write", json: value.request))
+            sent[request] = SentValues(numbers: batch.numbers, amount: batch.amount, place: place)
+        }
     }
 
     /// Refuses the batch that is not complete, if there is one.
@@ -107,10 +119,12 @@ struct FileLoad: ~Copyable {
 
     private mutating func noteRefusals() {
         for refusal in sender.takeRefusals() {
-            let numbers = sentBatches[refusal.request] ?? [refusal.line]
-            let place = numbers.indices.contains(refusal.write) ? numbers[refusal.write] : refusal.line
-            counts.takeBack(numbers.count)
-            refuse(numbers, "\(place): \(refusal.message)")
+            let values = sent[refusal.request] ?? SentValues(numbers: [refusal.line], amount: .one)
+            guard present == nil || refusedBatches.insert(values.numbers[0]).inserted else { continue }
+            let write = values.place ?? refusal.write
+            let place = values.numbers.indices.contains(write) ? values.numbers[write] : refusal.line
+            counts.takeBack(values.amount)
+            refuse(values.numbers, "\(place): \(refusal.message)")
         }
     }
 }

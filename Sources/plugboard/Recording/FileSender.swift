@@ -1,7 +1,7 @@
 // Sends the broker a line for each line of a file, a blank one if there is nothing to write. So the line
 // numbers in the broker's errors are those of the file, but for the lines whose requests are several.
-// Requests have no id, so the broker reports only mistakes; a `sync` at the end shows that it has handled
-// everything. Used by `publish --from` and by `load`, which own one each.
+// Requests have no id, so the broker reports only mistakes; questions have their number. A `sync` at the end shows
+// that the broker has handled everything. Used by `publish --from` and by `load`, which own one each.
 
 import PlugboardPosix
 import PlugboardWire
@@ -16,7 +16,7 @@ struct FileSender: ~Copyable {
     struct Refused {
         /// Which line of the broker's it was, as `add` said.
         let request: Int
-        /// The number of its line in the file.
+        /// The number of its line in the file, if it was no question.
         let line: Int
         /// Which write of a batch it was; 0 in other requests.
         let write: Int
@@ -59,13 +59,24 @@ struct FileSender: ~Copyable {
     /// Adds a request of the present line, and returns its number.
     @discardableResult
     mutating func add(_ request: [UInt8]) -> Int {
+        begin()
+        outgoing += request
+        return requests
+    }
+
+    /// Adds a question whether the broker would refuse something, and returns its number.
+    mutating func add(asking question: ObjectWriter) -> Int {
+        begin()
+        outgoing += question.line(id: requests).dropLast()
+        return requests
+    }
+
+    private mutating func begin() {
         if hasRequest {
             endLine()
             furtherRequests.append(requests)
         }
         hasRequest = true
-        outgoing += request
-        return requests
     }
 
     /// The present line is done with, with a request or without.
@@ -118,9 +129,10 @@ struct FileSender: ~Copyable {
     }
 
     private mutating func note(_ line: BrokerLine) {
-        guard let refusal = line.refusal else { return }
-        let number = Int(clamping: line["line"]?.integer ?? 0) - firstLine
-        let place = number - furtherRequests.count { $0 <= number }
+        guard let refusal = line.refusal ?? line.foreseenRefusal else { return }
+        let id = line["id"]?.integer.map { Int(clamping: $0) }
+        let number = id ?? Int(clamping: line["line"]?.integer ?? 0) - firstLine
+        let place = number - (id == nil ? furtherRequests.count { $0 <= number } : 0)
         let write = Int(clamping: line["write"]?.integer ?? 0)
         refusals.append(Refused(request: number, line: place, write: write, message: refusal.message))
     }

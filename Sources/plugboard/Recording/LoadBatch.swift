@@ -50,6 +50,15 @@ struct LoadBatch {
     }
 }
 
+/// Values that a request writes, or asks for.
+struct SentValues {
+    /// Their lines in the file.
+    let numbers: [Int]
+    let amount: LoadCounts
+    /// Which of them the request is for; nil if it is for all of them.
+    var place: Int?
+}
+
 /// What a load has done.
 struct LoadCounts {
     private(set) var values = 0
@@ -65,17 +74,31 @@ struct LoadCounts {
 
     var all: Int { values + bound + refused }
 
-    mutating func add(_ added: ArraySlice<DumpedValue>, _ present: Set<String>?) {
-        values += added.count
-        writes += 1
-        timed += added.count(where: \.hasTime)
-        replaced += present.map { keys in added.count { keys.contains($0.key) } } ?? 0
+    init() {}
+
+    /// A value that was sent in the place of its line.
+    static let one = LoadCounts(values: 1, writes: 1)
+
+    private init(values: Int, writes: Int) { (self.values, self.writes) = (values, writes) }
+
+    /// Those of one write.
+    init(_ written: ArraySlice<DumpedValue>, _ present: Set<String>?) {
+        values = written.count
+        writes = 1
+        timed = written.count(where: \.hasTime)
+        replaced = present.map { keys in written.count { keys.contains($0.key) } } ?? 0
     }
 
-    /// The broker refused a write of so many values.
-    mutating func takeBack(_ count: Int) {
-        values -= count
-        writes -= 1
+    mutating func add(_ other: LoadCounts) { add(other, times: 1) }
+
+    /// The broker has refused a write.
+    mutating func takeBack(_ other: LoadCounts) { add(other, times: -1) }
+
+    private mutating func add(_ other: LoadCounts, times: Int) {
+        values += times * other.values
+        writes += times * other.writes
+        replaced += times * other.replaced
+        timed += times * other.timed
     }
 
     func text(_ revision: UInt64, asJSON: Bool, isDry: Bool) -> String {
