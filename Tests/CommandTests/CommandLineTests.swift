@@ -55,6 +55,18 @@ struct CommandLineTests {
         #expect(error("subscribe", "a", "-n")?.message == "--count needs a value: --count N")
     }
 
+    @Test("a program behind -- without --exec is a mistake, and no silent pattern")
+    func forgottenExec() throws {
+        let forgotten = error("subscribe", "a", "--raw", "--", "cat", "-n")
+        #expect(forgotten?.message == "\"cat\" after -- is one more PATTERN, because there is no --exec")
+        #expect(forgotten?.hints == ["to run it: --exec -- cat; if it is a PATTERN: leave -- out"])
+        #expect(try parse("subscribe", "a", "--", "-b").arguments == ["a", "-b"])
+        #expect(try parse("subscribe", "--", "a", "b").arguments == ["a", "b"])
+        #expect(try parse("subscribe", "a", "--exec", "--", "cat").command == ["cat"])
+        #expect(try parse("subscribe", "a", "--help", "--", "cat").has(.help))
+        #expect(try parse("get", "a", "--", "b").arguments == ["a", "b"])
+    }
+
     @Test("an option that repeats joins its values with commas, and others still stand once")
     func repeated() throws {
         let list = CommandOption("share", "PATTERNS", "keys", repeats: true)

@@ -25,7 +25,12 @@ public struct Invocation: Sendable {
         var rest = words[...]
         while let word = rest.popFirst() {
             if word == "--" {
-                if takesCommand { command = Array(rest) } else { arguments += rest }
+                if takesCommand {
+                    command = Array(rest)
+                } else {
+                    try refuseProgram(rest.first)
+                    arguments += rest
+                }
                 break
             }
             let options = syntax.options + [.help]
@@ -62,6 +67,18 @@ public struct Invocation: Sendable {
     private var takesCommand: Bool {
         guard let command = syntax.command else { return false }
         return command.option.map(has) ?? true
+    }
+
+    /// Refuses the program for which its option is missing. Otherwise it would be one more argument, in silence.
+    private func refuseProgram(_ word: String?) throws(CommandMistake) {
+        guard let option = syntax.command?.option, let word, !word.hasPrefix("-"), !arguments.isEmpty,
+            !has(.help)
+        else { return }
+        let parameter = syntax.parameters.last?.name ?? "argument"
+        throw .value(
+            "\"\(word)\" after -- is one more \(parameter), because there is no --\(option.name)",
+            hint: "to run it: --\(option.name) -- \(word); if it is a \(parameter): leave -- out"
+        )
     }
 
     private static func isOption(_ word: String, _ options: [CommandOption]) -> Bool {
