@@ -62,8 +62,34 @@ struct Command: Sendable {
         }
     }
 
+    /// An error as its user understands it. A broker's hint names fields of a request; those for which this
+    /// command has an option get the option's name. Suggestions stay: they have the user's own words.
+    func spelled(_ error: CommandError) -> CommandError {
+        let hints = error.hints.map { hint in
+            guard hint.hasPrefix("hint: "), !hint.contains("did you mean") else { return hint }
+            return options.reduce(hint) { $1.named(inPlaceOfFieldIn: $0) }
+        }
+        return CommandError(error.status, error.message, hints: hints)
+    }
+
     /// Runs it with unparsed words.
     func pass(_ words: [String], _ console: CommandConsole) throws {
         try run(Invocation(syntax, unread: words), console)
+    }
+}
+
+extension CommandOption {
+    private static let fields = Set(Field.allCases.map { "\($0.name)" })
+
+    /// The hint with `--spare` in place of `"spare":true` and `"spare"`, if this option is like a field.
+    fileprivate func named(inPlaceOfFieldIn hint: String) -> String {
+        guard Self.fields.contains(name) else { return hint }
+        let field = "\"\(name)\""
+        let parts = hint.replacing("\(field):true", with: "--\(name)").split(
+            separator: field, omittingEmptySubsequences: false
+        )
+        return parts.dropFirst().reduce(String(parts[0])) { hint, rest in
+            hint + (rest.hasPrefix(":") ? field : "--\(name)") + rest
+        }
     }
 }

@@ -39,7 +39,7 @@ enum Program {
             if console.messages.isTerminal { try? console.messages.bytes([0x0A]) }
             return .done
         } catch let error as CommandError {
-            console.report(error, in: commandName(words))
+            console.report(command(words)?.spelled(error) ?? error, in: commandName(words))
             return error.status
         } catch {
             console.report(CommandError(.refused, "\(error)"), in: commandName(words))
@@ -84,7 +84,10 @@ enum Program {
 
     /// The beginning of messages, such as `plugboard publish`; only `plugboard` if there is no such command.
     private static func commandName(_ words: [String]) -> String {
-        guard let word = words.first, CommandTable.command(named: word) != nil else { return name }
-        return "\(name) \(word)"
+        command(words) == nil ? name : "\(name) \(words[0])"
+    }
+
+    private static func command(_ words: [String]) -> Command? {
+        words.first.flatMap { CommandTable.command(named: $0) }
     }
 }

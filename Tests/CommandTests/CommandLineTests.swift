@@ -67,6 +67,22 @@ struct CommandLineTests {
         #expect(try parse("get", "a", "--", "b").arguments == ["a", "b"])
     }
 
+    @Test("a broker's hint names options in place of fields, but leaves a suggestion as it is")
+    func hints() {
+        func spelled(_ command: Command, _ hint: String) -> String? {
+            command.spelled(CommandError(.refused, "\"spare\"", hints: ["hint: " + hint])).hints.first
+        }
+        #expect(
+            spelled(.serve, #"or "spare":true waits, "spare":false not"#)
+                == #"hint: or --spare waits, "spare":false not"#)
+        #expect(
+            spelled(.publish, #"add and "if" depend on it, "ttl":5, "name""#)
+                == #"hint: add and --if depend on it, "ttl":5, --name"#)
+        #expect(spelled(.call, #"or "spare":true waits in line"#) == #"hint: or "spare":true waits in line"#)
+        #expect(spelled(.publish, #"did you mean "if"?"#) == #"hint: did you mean "if"?"#)
+        #expect(spelled(.subscribe, #""raw" is none"#) == #"hint: "raw" is none"#)
+    }
+
     @Test("an option that repeats joins its values with commas, and others still stand once")
     func repeated() throws {
         let list = CommandOption("share", "PATTERNS", "keys", repeats: true)

@@ -33,6 +33,15 @@ final class ServeCommandTests: BrokerSuite {
         #expect(try run("call", "shop.add").messages.contains("no_provider"))
     }
 
+    @Test("a second one without --spare is told of that option, and not of the protocol's field")
+    func toldOfSpare() throws {
+        let first = try serve("s", [], "echo", "1")
+        let second = try run("serve", "s", "--", "echo", "2")
+        #expect(second.end == .exited(1))
+        #expect(second.messages.contains("or --spare waits in line"), "\(second.messages)")
+        try stop(first)
+    }
+
     @Test("with --spare, the second one waits in line, and takes over when the first ends")
     func spare() throws {
         let first = try serve("s", ["--spare", "--name", "one"], "echo", "1")
