@@ -67,6 +67,8 @@ final class OtherBytesTests: FolderSuite {
                 (["call", written], "\"k\(character)\""),
                 (["publish", written, "two", "words"], "publish 'k\(character)' '\"two words\"'"),
                 (["get", "a", "--timeout", written], "it was \"k\(character)\""),
+                (["add", "t", written], "it was \"k\(character)\""),
+                (["get", "t", "--field", written], "\"k\(character)\""),
                 (["load", "/none/\(written)"], "/none/k\(character)"),
             ] {
                 let messages = try Run(words, in: folder).finished().messages

@@ -225,7 +225,7 @@ final class BrokerConnection {
 
     private func farewell(_ line: BrokerLine) -> CommandError {
         let message = line["message"]?.string ?? line["reason"]?.string ?? "no reason given"
-        return lost("the broker closed the connection: \(message)")
+        return lost("the broker closed the connection: \(SystemText.ofPlain(message))")
     }
 
     private func gone(_ error: SystemError?) -> CommandError {

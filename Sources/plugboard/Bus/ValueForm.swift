@@ -1,6 +1,7 @@
 // How a command prints values: as JSON or as text, whole or one part of each. `get`, `wait`, `subscribe` and
 // `call` share the options.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension CommandOption {
@@ -95,7 +96,7 @@ struct JSONPart {
             _ = try pointers.add(spelling.span, at: 0)
         } catch {
             let hint = error.hint.map { "hint: \($0)" }
-            throw .usage("--\(option.name) \"\(pointer)\": \(error.message)", hint: hint)
+            throw .usage("--\(option.name) \"\(SystemText.ofPlain(pointer))\": \(error.message)", hint: hint)
         }
     }
 

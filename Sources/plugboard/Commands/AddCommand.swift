@@ -1,6 +1,7 @@
 // `add`: adds to a number on the bus, and prints the sum. The broker does it in one step, so that no two of
 // them can overwrite each other.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension CommandOption {
@@ -47,6 +48,6 @@ extension Command {
     }
 
     private static func notANumber(_ word: String) -> CommandError {
-        .usage("NUMBER is a number, such as 1, -1 or 0.05; it was \"\(word)\"")
+        .usage("NUMBER is a number, such as 1, -1 or 0.05; it was \"\(SystemText.ofPlain(word))\"")
     }
 }

@@ -1,6 +1,7 @@
 // `pause`, `step`, `resume`: hold another program's subscription, let single lines through, and
 // release it. `disconnect`: end another program's connection.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -102,7 +103,7 @@ private enum Control {
         guard CommandOption.isNumber(word), let client = UInt64(word), client > 0, client <= Limits.integerMax
         else {
             throw CommandError.usage(
-                "CLIENT is a number; it was \"\(word)\"",
+                "CLIENT is a number; it was \"\(SystemText.ofPlain(word))\"",
                 hint: "plugboard clients lists them, and who KEY tells those that observe a key"
             )
         }

@@ -1,5 +1,6 @@
 // `explain`, and `--dry-run` of the writes: what a write would do, without making it.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension Command {
@@ -26,7 +27,7 @@ extension Command {
         let operations = Operation.allCases.filter(\.isWrite).map { "\($0.name)" }
         guard operations.contains(operation) else {
             throw CommandError.usage(
-                "\"\(operation)\" is no write: \(Operation.writes("or"))",
+                "\"\(SystemText.ofPlain(operation))\" is no write: \(Operation.writes("or"))",
                 hint: Suggestion.hint(for: operation, among: operations)
             )
         }

@@ -1,5 +1,6 @@
 // `policy`: checks a policy file as a broker would, without a broker.
 
+import PlugboardMemory
 import PlugboardBroker
 import PlugboardPosix
 import PlugboardWire
@@ -60,7 +61,7 @@ extension Command {
     private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         let task = invocation.arguments[0]
         guard task == "check" else {
-            let message = "a policy is checked: there is no \"\(task)\""
+            let message = "a policy is checked: there is no \"\(SystemText.ofPlain(task))\""
             throw CommandError.usage(message, hint: "policy check FILE")
         }
         let policy = try PolicyFile.read(invocation.arguments[1])

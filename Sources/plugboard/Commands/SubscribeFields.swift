@@ -1,6 +1,7 @@
 // The options of `subscribe` besides the keys: which values, which parts of them, how often, and when. The
 // broker does the work; this file only writes the request.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension CommandOption {
@@ -80,7 +81,7 @@ enum SubscribeFields {
         let pointers = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         if let wrong = pointers.first(where: { !$0.hasPrefix("/") }) {
             throw CommandError.usage(
-                "--fields takes JSON Pointers with commas between, and \"\(wrong)\" is none",
+                "--fields takes JSON Pointers with commas between, and \"\(SystemText.ofPlain(wrong))\" is none",
                 hint: "a part begins with /, such as /\(wrong.isEmpty ? "price" : wrong)"
             )
         }
