@@ -104,7 +104,7 @@ struct GraceTests {
             bind("a", to: client)
             hub.leave(client)
         }
-        #expect(hub.hub.keyspace.lifetimes.leases.count <= 4)
+        #expect(hub.hub.keyspace.lifetimes.leases.count == 1)
         hub.expireAll(after: 10_000)
         #expect(news == [])
         hub.leave(first)
@@ -130,6 +130,26 @@ struct GraceTests {
         hub.leave(newest)
         for millisecond in 0..<100 { hub.expireAll(after: 1_000 + UInt64(millisecond)) }
         #expect(hub.hub.keyspace.lifetimes.count == 0 && hub.hub.keyspace.lifetimes.leases.count == 0)
+    }
+
+    @Test(
+        "what two clients of a name have bound is one's when the other is gone, however much either has",
+        arguments: [(3, 200), (200, 3), (200, 200)]
+    )
+    func both(earlier: Int, later: Int) throws {
+        let (first, second) = (program("twice"), program("twice"))
+        for number in 0..<max(earlier, later) {
+            if number < earlier { bind("first.\(number)", to: first) }
+            if number < later { bind("second.\(number)", to: second) }
+        }
+        hub.leave(first)
+        try hub.hub.checkInvariants()
+        #expect(news == [])
+        hub.leave(second)
+        try hub.hub.checkInvariants()
+        for millisecond in 0..<10 { hub.expireAll(after: 1_000 + UInt64(millisecond)) }
+        let all = (0..<earlier).map { "first.\($0)" } + (0..<later).map { "second.\($0)" }
+        #expect(news == all.map { "delete \($0)" })
     }
 
     @Test("for so many programs is waited and for no more, and then one that comes back makes room")

@@ -150,7 +150,7 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
         },
         StateMistake("Keyspace", "it binds the keys that say so") { bus in
             let timed = try bus.observable("a.timed")
-            bus.hub.keyspace.set(bond: nil, of: timed)
+            bus.hub.keyspace.set(bond: 0, of: timed)
         },
         StateMistake("Lifetimes", "the deadline of a bond is there") { bus in
             let bond = bus.hub.keyspace.bond(of: try bus.observable("a.timed"))

@@ -83,7 +83,7 @@ extension Hub {
         keyspace[observable].revision = record.revision
         remember(.publish, observable, author, record)
         if record.isWhileConnected || record.expires > 0
-            || keyspace.extras(of: observable).bond != nil
+            || keyspace.extras(of: observable).bond != 0
         {
             restoreLifetime(of: observable, record, line, &authors)
         }

@@ -251,7 +251,11 @@ extension Hub {
         var lease = earlier
         before?.used.kept -= keyspace.willBytes(of: earlier)
         account?.used.kept -= keyspace.willBytes(of: later)
-        if let later { lease = keyspace.lifetimes.inherit(earlier, by: later) }
+        if let later {
+            let (all, moved) = keyspace.lifetimes.inherit(earlier, by: later)
+            lease = all
+            insight.count(steps: moved / Cost.movedPerStep)
+        }
         account?.used.kept += keyspace.willBytes(of: lease)
         return lease
     }

@@ -44,6 +44,8 @@ enum Cost {
     /// So many bytes of a value are read and written anew in the time of a step, to patch it or to add to it.
     static let bytesChangedPerStep = 32
 
+    /// So many bound keys change hands in the time of a step.
+    static let movedPerStep = 4
     /// To end a value with its client.
     static let ended = 8
 

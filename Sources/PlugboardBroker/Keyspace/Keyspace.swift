@@ -301,8 +301,8 @@ struct Keyspace: ~Copyable {
         change(observable, isNeeded: reason != nil) { $0.reason = reason }
     }
 
-    mutating func set(bond place: Int?, of observable: ObservableHandle) {
-        change(observable, isNeeded: place != nil) { $0.bond = place }
+    mutating func set(bond slot: UInt32, of observable: ObservableHandle) {
+        change(observable, isNeeded: slot != 0) { $0.bond = slot }
     }
 
     // MARK: Authors
@@ -368,17 +368,17 @@ struct Keyspace: ~Copyable {
 
     /// Notes the deadline of a value that is bound.
     mutating func setDeadline(_ ticket: DeadlineTicket, of observable: ObservableHandle) {
-        if let place = extras(of: observable).bond { lifetimes.setDeadline(ticket, ofBondAt: place) }
+        lifetimes.setDeadline(ticket, ofBondIn: extras(of: observable).bond)
     }
 
     mutating func unbind(_ observable: ObservableHandle, _ deadlines: inout Deadlines) {
-        guard let place = extras(of: observable).bond else { return }
-        set(bond: nil, of: observable)
-        if let ticket = lifetimes.unbind(at: place) { deadlines.cancel(ticket) }
+        let slot = extras(of: observable).bond
+        set(bond: 0, of: observable)
+        if let ticket = lifetimes.unbind(slot) { deadlines.cancel(ticket) }
     }
 
     func bond(of observable: ObservableHandle) -> BondEnd? {
-        extras(of: observable).bond.flatMap { lifetimes.end(ofBondAt: $0) }
+        lifetimes.end(ofBondIn: extras(of: observable).bond)
     }
 
     func willBytes(of lease: LeaseHandle?) -> Int { lease.map { lifetimes.leases[$0].willBytes } ?? 0 }
@@ -408,7 +408,7 @@ extension Keyspace: Checked {
             try self[observable].checkInvariants()
             let isKnown = self[observable].revision <= revision
             try Self.always.hold("no value is newer than the bus", isKnown, of: String(self[observable].key))
-            if extras(of: observable).bond != nil { bound += 1 }
+            if extras(of: observable).bond != 0 { bound += 1 }
             if !self[observable].isReserved, self[observable].hasValue { values += 1 }
         }
         try Self.always.agree("it counts the keys with a value", keyCount, values)
@@ -455,8 +455,7 @@ extension Keyspace: Checked {
             }
             try Self.always.hold("extras are one key's", found.insert(extras).inserted)
             try Self.always.hold("extras aren't empty", !self.extras[extras].isEmpty)
-            let isUnbound = self.extras[extras].bond == nil
-            let isSound = all[observable].hasValue || isUnbound
+            let isSound = all[observable].hasValue || self.extras[extras].bond == 0
             try Self.always.hold("without a value it is bound to nothing", isSound)
         }
         try Self.always.agree("all extras are a key's", extras.count, found.count)

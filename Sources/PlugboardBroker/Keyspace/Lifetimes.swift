@@ -1,5 +1,5 @@
 // Bonds: which keys are deleted without a request, and when. Each bound key has one bond, and its extras
-// keep its place. The bonds of one connection form a chain in the order of their writes. Owned by the
+// keep its slot. The bonds of one connection form a chain in the order of their writes. Owned by the
 // keyspace.
 
 import PlugboardMemory
@@ -18,17 +18,15 @@ struct Bond: BitwiseCopyable {
     let observable: ObservableHandle
     /// Its deadline, where `ttl` was given; else `.none`.
     fileprivate var ticket = DeadlineTicket.none
-    /// What goes with the same connection, where `while` was given, else `.none`; and its neighbours there. It may be
-    /// a part of another one since.
-    fileprivate let lease: LeaseHandle
-    fileprivate var previous: Int32
-    fileprivate var next: Int32 = -1
+    /// What goes with the same connection, where `while` was given, else `.none`; and the slots of its neighbours there.
+    fileprivate var lease: LeaseHandle
+    fileprivate var previous: UInt32
+    fileprivate var next: UInt32 = 0
 
     fileprivate var deadline: DeadlineTicket? { ticket == .none ? nil : ticket }
 }
 
 struct Lifetimes: ~Copyable {
-    /// Each stands at its slot.
     private var bonds = Slab<Bond>()
     /// What connections leave behind, open ones and ended ones.
     var leases = Slab<SessionLease>()
@@ -42,46 +40,44 @@ struct Lifetimes: ~Copyable {
     /// Looks at `visits` places of bonds that may be gone; returns whether that was all.
     mutating func shrink(visits: Int) -> Bool { bonds.shrink(visits: visits, MemoryPages.giveBack) }
 
-    /// Binds a key that isn't bound yet, and to a connection's end if one is given. Returns the bond's place.
-    mutating func bind(_ observable: ObservableHandle, to lease: LeaseHandle?) -> Int {
-        let previous = lease.map { leases[$0].last } ?? -1
+    /// Binds a key that isn't bound yet, and to a connection's end if one is given. Returns the bond's slot.
+    mutating func bind(_ observable: ObservableHandle, to lease: LeaseHandle?) -> UInt32 {
+        let previous = lease.map { leases[$0].last } ?? 0
         let bond = Bond(observable: observable, lease: lease ?? .none, previous: previous)
-        let place = Int32(bonds.insert(bond).slot)
+        let slot = bonds.insert(bond).slot
         if let lease {
-            setNext(of: bond.previous, to: place, in: lease)
-            leases[lease].last = place
-            leases[lease].namings += 1
+            setNext(of: previous, to: slot, in: lease)
+            leases[lease].last = slot
+            leases[lease].count += 1
         }
-        return Int(place)
+        return slot
     }
 
-    mutating func setDeadline(_ ticket: DeadlineTicket, ofBondAt place: Int) {
-        if let bond = bond(at: place) { bonds[bond].ticket = ticket }
+    mutating func setDeadline(_ ticket: DeadlineTicket, ofBondIn slot: UInt32) {
+        if let bond = bonds.handle(inSlot: slot) { bonds[bond].ticket = ticket }
     }
 
     /// Removes a bond. Returns its deadline, for the caller to cancel.
-    mutating func unbind(at place: Int) -> DeadlineTicket? {
-        guard let handle = bond(at: place) else { return nil }
+    mutating func unbind(_ slot: UInt32) -> DeadlineTicket? {
+        guard let handle = bonds.handle(inSlot: slot) else { return nil }
         let bond = bonds.remove(handle)
         if bond.lease != .none {
-            let whole = whole(of: bond.lease)
-            setNext(of: bond.previous, to: bond.next, in: whole)
-            setPrevious(of: bond.next, to: bond.previous, in: whole)
-            endNaming(of: bond.lease)
+            setNext(of: bond.previous, to: bond.next, in: bond.lease)
+            setPrevious(of: bond.next, to: bond.previous, in: bond.lease)
+            leases[bond.lease].count -= 1
         }
         return bond.deadline
     }
 
-    func end(ofBondAt place: Int) -> BondEnd? {
-        guard let bond = bond(at: place) else { return nil }
+    func end(ofBondIn slot: UInt32) -> BondEnd? {
+        guard let bond = bonds.handle(inSlot: slot) else { return nil }
         let lease = bonds[bond].lease
         guard lease != .none else { return (false, bonds[bond].deadline, nil, 0) }
-        let whole = whole(of: lease)
-        let grace = leases[whole].deadline
-        return (true, bonds[bond].deadline, grace == .none ? nil : grace, leases[whole].grace)
+        let grace = leases[lease].deadline
+        return (true, bonds[bond].deadline, grace == .none ? nil : grace, leases[lease].grace)
     }
 
-    /// Queues the bound keys of a connection that has ended, and of those that it has taken over. Returns its will.
+    /// Queues the bound keys of a connection that has ended. Returns its will.
     @discardableResult
     mutating func end(_ lease: LeaseHandle) -> Will? {
         leases[lease].deadline = .none
@@ -90,78 +86,55 @@ struct Lifetimes: ~Copyable {
     }
 
     /// What an earlier connection left behind and that of a later one are one from now on, with the earlier keys first.
-    /// Of two wills, the later one counts. Returns the lease that has all. The other one becomes a part of it as long
-    /// as keys name it. It is the one with fewer steps below it, so that few steps lead from any part to the whole,
-    /// however many there were.
-    mutating func inherit(_ earlier: LeaseHandle, by later: LeaseHandle) -> LeaseHandle {
-        let isEarlierDeep = leases[earlier].depth > leases[later].depth
-        let (whole, part) = isEarlierDeep ? (earlier, later) : (later, earlier)
-        let will = leases[leases[later].willBytes > 0 ? later : earlier].will.take()
-        let (end, begin) = (leases[earlier].last, leases[later].first)
-        let (first, last) = (leases[earlier].first, leases[later].last)
-        (leases[whole].first, leases[whole].last) = (first, last)
-        setNext(of: end, to: begin, in: whole)
-        setPrevious(of: begin, to: end, in: whole)
-        leases[whole].will = will
-        let (namings, depth) = (leases[part].namings, leases[part].depth)
-        if namings == 0 {
-            _ = leases.remove(part)
+    /// Of two wills, the later one counts. Returns the lease that has all, and how many bonds have another one than
+    /// before: the fewer ones, so that this happens to none of them often, however often a program comes back.
+    mutating func inherit(_ earlier: LeaseHandle, by later: LeaseHandle) -> (LeaseHandle, moved: Int) {
+        let isEarlierLonger = leases[earlier].count > leases[later].count
+        let (kept, gone) = isEarlierLonger ? (earlier, later) : (later, earlier)
+        // Where many change, all are looked at in their order in memory: along a chain, each may have to be fetched.
+        if Int(leases[gone].count) > bonds.count / 32 {
+            for bond in bonds.handles where bonds[bond].lease == gone { bonds[bond].lease = kept }
         } else {
-            // It keeps only those that name it.
-            leases[part] = SessionLease()
-            (leases[part].whole, leases[part].namings, leases[part].depth) = (whole, namings, depth)
-            leases[whole].namings += 1
-            leases[whole].depth = max(leases[whole].depth, depth + 1)
+            var slot = leases[gone].first
+            while let bond = bonds.handle(inSlot: slot) {
+                bonds[bond].lease = kept
+                slot = bonds[bond].next
+            }
         }
-        return whole
+        let (end, begin) = (leases[earlier].last, leases[later].first)
+        setNext(of: end, to: begin, in: earlier)
+        setPrevious(of: begin, to: end, in: later)
+        (leases[kept].first, leases[kept].last) = (leases[earlier].first, leases[later].last)
+        leases[kept].will = leases[leases[later].willBytes > 0 ? later : earlier].will
+        let moved = leases.remove(gone).count
+        leases[kept].count += moved
+        return (kept, Int(moved))
     }
 
     mutating func setDeadline(_ deadline: DeadlineTicket, grace: UInt64, of lease: LeaseHandle) {
         (leases[lease].deadline, leases[lease].grace) = (deadline, grace)
     }
 
-    /// What a lease is a part of; itself if it is no part.
-    private func whole(of lease: LeaseHandle) -> LeaseHandle {
-        var whole = lease
-        while let next = leases[whole].whole { whole = next }
-        return whole
-    }
-
-    /// A bond or a part names a lease no more. A part that nothing names goes.
-    private mutating func endNaming(of lease: LeaseHandle) {
-        var named = lease
-        leases[named].namings -= 1
-        while leases[named].namings == 0, let whole = leases[named].whole {
-            _ = leases.remove(named)
-            named = whole
-            leases[named].namings -= 1
-        }
-    }
-
     /// The next key to delete because its connection has ended. Returns the same key until that is unbound.
     mutating func nextEnded() -> ObservableHandle? {
         while let lease = ended.first {
-            if let bond = bond(at: Int(leases[lease].first)) { return bonds[bond].observable }
+            if let bond = bonds.handle(inSlot: leases[lease].first) { return bonds[bond].observable }
             _ = leases.remove(lease)
             ended.removeFirst()
         }
         return nil
     }
 
-    private func bond(at place: Int) -> Handle<Bond>? {
-        place < 0 ? nil : bonds.handle(inSlot: UInt32(place))
-    }
-
-    private mutating func setNext(of place: Int32, to next: Int32, in lease: LeaseHandle) {
-        if let bond = bond(at: Int(place)) {
+    private mutating func setNext(of slot: UInt32, to next: UInt32, in lease: LeaseHandle) {
+        if let bond = bonds.handle(inSlot: slot) {
             bonds[bond].next = next
         } else {
             leases[lease].first = next
         }
     }
 
-    private mutating func setPrevious(of place: Int32, to previous: Int32, in lease: LeaseHandle) {
-        if let bond = bond(at: Int(place)) {
+    private mutating func setPrevious(of slot: UInt32, to previous: UInt32, in lease: LeaseHandle) {
+        if let bond = bonds.handle(inSlot: slot) {
             bonds[bond].previous = previous
         } else {
             leases[lease].last = previous
@@ -185,8 +158,7 @@ extension Lifetimes: Checked {
         var found = 0
         for lease in known { found += try bondsInARow(of: lease) }
         try Self.always.agree("bonds to a connection stand in its chain", chained, found)
-        let count = known.count + (try partCount(chained))
-        try Self.always.agree("it is a client's, or a part, or has ended", leases.count, count)
+        try Self.always.agree("it is a client's, or has ended", leases.count, known.count)
     }
 
     var timedCount: Int {
@@ -200,40 +172,24 @@ extension Lifetimes: Checked {
     ) throws(BrokenInvariant) {
         let (bond, name) = (bonds[handle], "bond \(handle.slot)")
         try Self.always.hold("what is bound is there", keyspace.contains(bond.observable), of: name)
-        let isKnown = keyspace.extras(of: bond.observable).bond == Int(handle.slot)
+        let isKnown = keyspace.extras(of: bond.observable).bond == handle.slot
         try Self.always.hold("a key knows its bond", isKnown, of: name)
         guard let ticket = bond.deadline else { return }
         let isTimed = deadlines.deadline(of: ticket) == .expiry(bond.observable)
         try Self.always.hold("the deadline of a bond is there", isTimed, of: name)
     }
 
-    /// How many leases are parts of others. Each is named by a bond or a part, and so few steps lead to the whole that
-    /// a number of them with 32 bits couldn't make more.
-    private func partCount(_ bonds: Int) throws(BrokenInvariant) -> Int {
-        var (parts, namings) = (0, 0)
-        try leases.forEach { (lease) throws(BrokenInvariant) in
-            namings += Int(leases[lease].namings)
-            guard let whole = leases[lease].whole else { return }
-            parts += 1
-            let isAbove = leases[lease].depth < leases[whole].depth && leases[whole].depth <= 32
-            let isPart = leases[lease].namings > 0 && leases[lease].first < 0 && isAbove
-            try Self.always.hold("a part is named, and near its whole", isPart, of: "part \(lease.slot)")
-        }
-        try Self.always.agree("it counts what names a lease", bonds + parts, namings)
-        return parts
-    }
-
     private func bondsInARow(of lease: LeaseHandle) throws(BrokenInvariant) -> Int {
-        var (previous, place, found) = (Int32(-1), leases[lease].first, 0)
-        while let handle = bond(at: Int(place)) {
+        var (previous, slot, found) = (UInt32(0), leases[lease].first, 0)
+        while let handle = bonds.handle(inSlot: slot) {
             let bond = bonds[handle]
-            let isOfIt =
-                whole(of: bond.lease) == lease && bond.previous == previous && found < bonds.count
-            try Self.always.hold("a chain has the bonds of its connection", isOfIt, of: "bond \(place)")
+            let isOfIt = bond.lease == lease && bond.previous == previous && found < bonds.count
+            try Self.always.hold("a chain has the bonds of its connection", isOfIt, of: "bond \(slot)")
             found += 1
-            (previous, place) = (place, bond.next)
+            (previous, slot) = (slot, bond.next)
         }
         try Self.always.agree("a chain ends with its last bond", leases[lease].last, previous)
+        try Self.always.agree("it counts its bonds", Int(leases[lease].count), found)
         return found
     }
 }
@@ -267,20 +223,17 @@ extension Deadlines {
 typealias LeaseHandle = Handle<SessionLease>
 
 struct SessionLease {
-    /// The places of its first and last bond in `Lifetimes`; negative if there are none.
-    var first: Int32 = -1
-    var last: Int32 = -1
-    /// That of another connection under the same name, of which this one is a part.
-    fileprivate(set) var whole: LeaseHandle?
-    /// How many bonds name this one, and how many parts; and how many steps lead to it at most.
-    var namings: Int32 = 0
-    var depth: UInt8 = 0
+    /// The slots of its first and last bond in `Lifetimes`; 0 if there are none.
+    fileprivate(set) var first: UInt32 = 0
+    fileprivate(set) var last: UInt32 = 0
+    /// How many bonds it has.
+    fileprivate(set) var count: Int32 = 0
     /// Until when the client may come back; `.none` if it isn't gone.
     var deadline = DeadlineTicket.none
     /// The grace of its name in milliseconds; 0 if it has none.
     var grace: UInt64 = 0
     var will: Will?
-    var isEmpty: Bool { first < 0 && will == nil }
+    var isEmpty: Bool { count == 0 && will == nil }
 
     var willBytes: Int { will?.bytes.count ?? 0 }
 }

@@ -167,19 +167,14 @@ extension Observable: Checked {
 typealias ExtrasHandle = Handle<KeyExtras>
 
 struct KeyExtras: BitwiseCopyable {
-    /// The place of its bond; −1 if there is none.
-    private var place: Int32 = -1
+    /// The slot of its bond; 0 if there is none.
+    var bond: UInt32 = 0
     /// Why the broker made the last write.
     var reason: EventReason?
     var cause = WriteCause.none
 
-    var hasMarks: Bool { place >= 0 || reason != nil }
+    var hasMarks: Bool { bond != 0 || reason != nil }
     var isEmpty: Bool { !hasMarks && cause == .none }
-
-    var bond: Int? {
-        get { place < 0 ? nil : Int(place) }
-        set { place = Int32(truncatingIfNeeded: newValue ?? -1) }
-    }
 }
 
 // What events and replies tell of a key. The texts are lent by the keyspace.
