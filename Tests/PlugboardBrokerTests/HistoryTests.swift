@@ -171,11 +171,11 @@ struct OriginTests {
         let test = TestHub()
         let (client, other) = (test.client(), test.client())
         for number in 0..<100 { test.tell(publish("k\(number)", "cart@hostB"), from: client) }
-        #expect(test.hub.keyspace.authors.elsewhere.count == 1)
+        #expect(test.hub.keyspace.authors.shared.count == 1)
         test.tell(publish("k0", "cart@hostB"), from: other)
         test.tell(publish("k1", "till@hostB"), from: client)
         test.dropTurn()
-        #expect(test.hub.keyspace.authors.elsewhere.count == 3)
+        #expect(test.hub.keyspace.authors.shared.count == 3)
         #expect(throws: Never.self) { try test.hub.checkInvariants() }
         for number in 0..<100 { test.tell("publish k\(number) 2", from: client) }
         // The history remembers them for two generations of writes.
@@ -183,7 +183,7 @@ struct OriginTests {
             for _ in 0..<History.writesMax { test.take("publish k 3", from: client) }
             test.dropTurn()
         }
-        #expect(test.hub.keyspace.authors.elsewhere.count == 0)
+        #expect(test.hub.keyspace.authors.shared.count == 0)
         #expect(throws: Never.self) { try test.hub.checkInvariants() }
     }
 
@@ -192,7 +192,7 @@ struct OriginTests {
         let test = TestHub()
         let client = test.client()
         test.tell(#"{"op":"emit","key":"bell","value":1,"origin":"x"}"#, from: client)
-        #expect(test.hub.keyspace.authors.elsewhere.count == 0)
+        #expect(test.hub.keyspace.authors.shared.count == 0)
         test.tell("publish a 1", from: client)
         test.tell(#"{"op":"delete","key":"a","origin":"x"}"#, from: client)
         #expect(test.tell("why a", from: client)[0].contains(##""by":"#1","origin":"x","when""##))

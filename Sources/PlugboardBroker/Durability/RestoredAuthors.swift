@@ -7,12 +7,11 @@ import PlugboardWire
 
 /// The authors that a journal names. None of them is connected any more.
 struct RestoredAuthors: ~Copyable {
-    private var known: [[UInt8]: AuthorHandle] = [:]
     /// What ends values, as far as they weren't overwritten.
     fileprivate var ends: [ObservableHandle: RestoredEnd] = [:]
     /// Bound values of programs that may come back, and their graces.
     fileprivate var absences: [ProgramName: (lease: LeaseHandle, milliseconds: UInt64)] = [:]
-    /// The author of the last record. Most records have the same author as the one before.
+    /// The author of the last record, with a reference. Most records have the same author as the one before.
     private var last: AuthorHandle?
 
     /// The author with this name and origin, given as JSON, and with this account if its user is counted.
@@ -24,26 +23,16 @@ struct RestoredAuthors: ~Copyable {
         {
             return last
         }
-        var key = Array(name) + Array(origin)
-        if let user = account?.user { key += [0] + Array("\(user)".utf8) }
-        let author = known[key] ?? Self.make(name, origin, account, &keyspace)
-        known[key] = author
+        release(&keyspace)
+        let presence = Liveness(client: 0, account: account, isLive: false)
+        let author = keyspace.authors.author(name, from: origin, presence)
         last = author
         return author
     }
 
-    /// Gives up the references to authors. Each author stays as long as a value or the history names it.
-    consuming func release(_ keyspace: inout Keyspace) {
-        for author in known.values { keyspace.authors.release(author) }
-    }
-
-    private static func make(
-        _ name: Span<UInt8>, _ origin: Span<UInt8>, _ account: Account?, _ keyspace: inout Keyspace
-    ) -> AuthorHandle {
-        let presence = Liveness(client: 0, account: account)
-        presence.end()
-        let characters = JSONText.characters(name.count < 2 ? Span() : name[1..<(name.count - 1)])
-        return keyspace.authors.make(name: characters.span, origin: origin, presence: presence)
+    /// Each author stays as long as a value or the history names it.
+    mutating func release(_ keyspace: inout Keyspace) {
+        if let author = last.take() { keyspace.authors.release(author) }
     }
 }
 
@@ -59,7 +48,7 @@ extension Hub {
             { record, line in restore(record, line, &authors) },
             { key in keyspace.prefetch(keyspace.hash(key)) }
         )
-        endRestoring(authors, lastRecord: recovered.when)
+        endRestoring(&authors, lastRecord: recovered.when)
         keyspace.resume(epoch, at: recovered.revision, isNew: epoch != recovered.epoch)
         return recovered
     }
@@ -146,7 +135,7 @@ extension Hub {
 
     /// Call when all was read: from now on, values end that were bound to a time. `when` is the time of the last
     /// record, in milliseconds since 1970.
-    mutating func endRestoring(_ authors: consuming RestoredAuthors, lastRecord when: UInt64) {
+    mutating func endRestoring(_ authors: inout RestoredAuthors, lastRecord when: UInt64) {
         for (observable, ends) in authors.ends where keyspace[observable].revision == ends.revision {
             // If the machine was started anew, only the time of day can tell how much is left. Where that was set back,
             // at least the time up to the last record has passed.

@@ -18,6 +18,8 @@ struct Author: ~Copyable, Checked {
     private let nameCount: UInt32
     fileprivate(set) var references: UInt32 = 1
     let presence: Liveness
+    /// The key in `Authors.shared`; nil if it isn't there.
+    fileprivate var identity: [UInt8]?
 
     fileprivate init(name: Span<UInt8>, origin: Span<UInt8> = Span(), presence: Liveness) {
         var buffer = ByteBuffer()
@@ -61,18 +63,15 @@ struct Author: ~Copyable, Checked {
     static func bytes(of origin: Span<UInt8>) -> Int { origin.isEmpty ? 0 : originStartCount + origin.count }
     private static let originStartCount = 10
 
-    /// The key in `Authors.elsewhere`. Each client has another number, and a text has no byte 0.
-    fileprivate var identity: [UInt8] { Array(by) + [0] + Array("\(client)".utf8) }
-
     var client: UInt64 { presence.client }
     var isLive: Bool { presence.isLive }
 }
 
 struct Authors: ~Copyable {
     private var all = Slab<Author>()
-    /// Authors with an origin, by client and text, so that many keys share one. An author stays here as long
-    /// as anything refers to it.
-    private(set) var elsewhere: [[UInt8]: AuthorHandle] = [:]
+    /// Authors with an origin or of an earlier broker, by text, client and user, so that many keys share one. An author
+    /// stays here as long as anything refers to it.
+    private(set) var shared: [[UInt8]: AuthorHandle] = [:]
 
     subscript(author: AuthorHandle) -> Author {
         @inline(__always)
@@ -88,16 +87,27 @@ struct Authors: ~Copyable {
 
     /// The author of the same client with an origin. The caller owns one reference.
     mutating func author(_ author: AuthorHandle, from origin: Span<UInt8>) -> AuthorHandle {
-        let characters = JSONText.characters(all[author].name[1..<(all[author].name.count - 1)])
-        let made = Author(name: characters.span, origin: origin, presence: all[author].presence)
-        if let known = elsewhere[made.identity] {
+        let name = Array(all[author].name)
+        return self.author(name.span, from: origin, all[author].presence)
+    }
+
+    /// The author with a name and an origin, both as JSON, of the client and the account of `presence`. The caller owns
+    /// one reference.
+    mutating func author(
+        _ name: Span<UInt8>, from origin: Span<UInt8>, _ presence: Liveness
+    ) -> AuthorHandle {
+        // A text has no byte 0.
+        var identity = Array(name) + Array(origin) + [0] + Array("\(presence.client)".utf8)
+        if let user = presence.account?.user { identity += Array(" \(user)".utf8) }
+        if let known = shared[identity] {
             retain(known)
             return known
         }
-        let identity = made.identity
-        let handle = all.insert(made)
-        elsewhere[identity] = handle
-        return handle
+        let characters = JSONText.characters(name.count < 2 ? Span() : name[1..<(name.count - 1)])
+        let author = make(name: characters.span, origin: origin, presence: presence)
+        all[author].identity = identity
+        shared[identity] = author
+        return author
     }
 
     /// Makes the author of a client that has not given its name: `#7`.
@@ -115,11 +125,7 @@ struct Authors: ~Copyable {
     mutating func release(_ author: AuthorHandle) {
         all[author].references -= 1
         guard all[author].references == 0 else { return }
-        if !all[author].origin.isEmpty {
-            let identity = all[author].identity
-            if elsewhere[identity] == author { elsewhere[identity] = nil }
-        }
-        _ = all.remove(author)
+        if let identity = all.remove(author).identity { shared[identity] = nil }
     }
 
     @inline(__always)
@@ -149,9 +155,9 @@ extension Authors {
             try Author.always.agree("it counts who refers to it", stated, count, of: name)
         }
         try Author.always.agree("nobody is kept whom nobody refers to", all.count, found.count)
-        for (identity, author) in elsewhere {
+        for (identity, author) in shared {
             let isThere = all.contains(author) && all[author].identity == identity
-            try Author.always.hold("who writes for others is known by what they write", isThere)
+            try Author.always.hold("who is shared is known by its identity", isThere)
         }
     }
 }
@@ -160,14 +166,13 @@ extension Authors {
 // far. All authors of the client share it. It never becomes live again.
 
 final class Liveness {
-    /// The client's number; 0 is the broker itself.
+    /// The client's number; 0 is the broker itself, or a client of an earlier one.
     let client: UInt64
     let account: Account?
-    private(set) var isLive = true
+    private(set) var isLive: Bool
 
-    init(client: UInt64, account: Account? = nil) {
-        self.client = client
-        self.account = account
+    init(client: UInt64, account: Account? = nil, isLive: Bool = true) {
+        (self.client, self.account, self.isLive) = (client, account, isLive)
     }
 
     func end() {
