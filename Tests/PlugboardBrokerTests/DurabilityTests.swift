@@ -132,10 +132,7 @@ struct DurableRepliesTests {
     }
 
     private static func answer(_ replies: inout DurableReplies, upTo mark: UInt64) {
-        var id = ByteBuffer()
-        var sum = ByteBuffer()
-        replies.expectWrites()
-        while replies.next(upTo: mark, id: &id, sum: &sum) != nil {}
+        replies.take(upTo: mark) { _, _, _ in }
     }
 
     /// How many a sync has answered, for how many more it was too early, and who comes then: so many, at what time

@@ -1,7 +1,7 @@
 // Replies to durable writes, which wait until the disk has the writes. Many replies wait for one sync. It
 // begins when the clients that the last sync answered have written again: a sync that began at once would
 // serve few of them, and all others would have to wait for the next. Owned by `Durability`. What always
-// holds: replies wait in the order of their writes. If a client has left, its reply is dropped.
+// holds: replies wait in the order of their writes.
 
 import PlugboardJournal
 import PlugboardMemory
@@ -32,8 +32,6 @@ struct DurableReplies: ~Copyable {
 
     private var waiting = List<Waiting>()
     private var texts = ByteBuffer()
-    /// The place of the first reply that still waits.
-    private var first = 0
     /// Whether replies were added since the last sync was asked for.
     private(set) var wantsSync = false
 
@@ -42,8 +40,8 @@ struct DurableReplies: ~Copyable {
     /// When the gathering began, when the last write was seen, and how many there were then.
     private var gathering: (since: UInt64, last: UInt64, count: Int) = (0, 0, 0)
 
-    var isEmpty: Bool { first == waiting.count }
-    var count: Int { waiting.count - first }
+    var isEmpty: Bool { waiting.isEmpty }
+    var count: Int { waiting.count }
 
     /// Whether it is time to ask for a sync, because no further write is expected soon.
     mutating func hasGathered(at now: UInt64) -> Bool {
@@ -53,9 +51,6 @@ struct DurableReplies: ~Copyable {
         return now - gathering.last >= Self.quietNanoseconds
             || now - gathering.since >= Self.gatheringNanosecondsMax
     }
-
-    /// A sync is done. Those whose replies are sent now will probably write again.
-    mutating func expectWrites() { expected = count }
 
     /// Keeps a reply until the disk has everything up to `mark`.
     mutating func add(_ reply: Waiting, upTo mark: JournalMark, id: Span<UInt8>, sum: Span<UInt8>) {
@@ -73,23 +68,21 @@ struct DurableReplies: ~Copyable {
         gathering = (0, 0, 0)
     }
 
-    /// Takes the next reply whose write is on disk if everything up to `mark` is. Copies its `id` and its
-    /// sum.
-    mutating func next(upTo mark: JournalMark, id: inout ByteBuffer, sum: inout ByteBuffer) -> Waiting? {
-        guard first < waiting.count, waiting[first].mark <= mark else { return nil }
-        let reply = waiting[first]
-        first += 1
-        let count = reply.idCount + reply.sumCount
-        id.removeAll()
-        id.append(texts.bytes[..<reply.idCount])
-        sum.removeAll()
-        sum.append(texts.bytes[reply.idCount..<count])
-        texts.removeFirst(count)
-        if first * 2 >= waiting.count {
-            waiting.removeFirst(first)
-            first = 0
+    /// Everything up to `mark` is on disk. Gives each reply that waited for that to `body`, with its `id` and its sum, and
+    /// removes them. Those whose replies are sent now will probably write again.
+    mutating func take(
+        upTo mark: JournalMark, _ body: (Waiting, _ id: Span<UInt8>, _ sum: Span<UInt8>) -> Void
+    ) {
+        expected = count
+        var (done, start) = (0, 0)
+        while done < count, waiting[done].mark <= mark {
+            let reply = waiting[done]
+            let (sum, end) = (start + reply.idCount, start + reply.idCount + reply.sumCount)
+            body(reply, texts.bytes[start..<sum], texts.bytes[sum..<end])
+            (done, start) = (done + 1, end)
         }
-        return reply
+        waiting.removeFirst(done)
+        texts.removeFirst(start)
     }
 }
 
@@ -97,11 +90,11 @@ extension DurableReplies: Checked {
     func checkInvariants(_ sessions: borrowing SessionTable) throws(BrokenInvariant) {
         var size = 0
         var waitingFor: [SessionHandle: Int] = [:]
-        for place in first..<max(first, waiting.count) {
+        for place in waiting.indices {
             let reply = waiting[place]
             size += reply.idCount + reply.sumCount
             waitingFor[reply.session, default: 0] += 1
-            let isInTurn = place == first || waiting[place - 1].mark <= reply.mark
+            let isInTurn = place == 0 || waiting[place - 1].mark <= reply.mark
             try Self.always.hold("replies wait in their order", isInTurn, of: "place \(place)")
         }
         try Self.always.agree("its texts are those of its replies", texts.count, size)

@@ -291,25 +291,22 @@ extension Hub {
     /// Answers the durable writes up to a mark, which are on disk; all with a refusal if there is one. Clients that have
     /// left get nothing. A client that is behind gets the answer after what it is owed.
     mutating func answerDurable(upTo mark: JournalMark, _ refusal: Refusal? = nil) {
-        var id = ByteBuffer()
-        var sum = ByteBuffer()
-        durability.replies.expectWrites()
-        while let reply = durability.replies.next(upTo: mark, id: &id, sum: &sum) {
+        var replies = DurableReplies()
+        swap(&replies, &durability.replies)
+        replies.take(upTo: mark) { reply, id, sum in
             let session = reply.session
-            guard sessions.contains(session) else { continue }
+            guard sessions.contains(session) else { return }
             sessions[session].awaitedWrites -= 1
-            guard reply.isTold else {
-                delivery.touch(session, &sessions)
-                continue
-            }
+            guard reply.isTold else { return delivery.touch(session, &sessions) }
             var line = delivery.takeLine()
             if let refusal {
-                ReplyEncoder.appendRefusal(refusal, id: id.bytes, line: sessions[session].line, to: &line)
+                ReplyEncoder.appendRefusal(refusal, id: id, line: sessions[session].line, to: &line)
             } else {
                 ReplyEncoder.appendDone(
-                    reply.operation, id: id.bytes, revision: reply.revision, sum: sum.bytes, to: &line)
+                    reply.operation, id: id, revision: reply.revision, sum: sum, to: &line)
             }
             delivery.send(line, to: session, at: revision, &sessions)
         }
+        swap(&replies, &durability.replies)
     }
 }
