@@ -417,14 +417,13 @@ extension Hub {
         delivery.setAside(session, closeReason, &sessions)
     }
 
-    /// A key that waits is made to wait anew, at a gate beside the one that it has: a mistake.
+    /// A key that waits is made to wait anew, with a deadline beside the one that it has: a mistake.
     mutating func closeAgain(_ observable: ObservableHandle, _ gate: Gate) {
         let barrier = PhaseBarrier(phase: gate.phase, told: [], earlier: gate.waiting.all)
-        let ticket = deadlines.add(at: gate.end, .gate(observable))
-        let (first, revision, end) = (gate.first, gate.revision, gate.end)
-        let again = Gate(first: first, revision: revision, phase: gate.phase, end: end, ticket: ticket)
+        let ticket = deadlines.add(at: deadlines.now, .gate(observable))
+        let (first, revision) = (gate.first, gate.revision)
+        let again = Gate(first: first, revision: revision, phase: gate.phase, ticket: ticket)
         phases.close(observable, again, barrier, &matching)
-        matching.reach.release(observable)
     }
 
     /// A subscription names a key that it names already: a mistake.

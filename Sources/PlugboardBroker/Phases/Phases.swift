@@ -41,7 +41,7 @@ struct Phases: ~Copyable {
         return max(told, (acknowledged[subscription] ?? 0) + 1)
     }
 
-    /// Holds a key back at a gate. Those who were told have to acknowledge. The key must have no gate.
+    /// Holds a key back at a gate, instead of the one that it has. Those who were told have to acknowledge.
     mutating func close(
         _ observable: ObservableHandle, _ gate: Gate, _ barrier: PhaseBarrier, _ matching: inout Matching
     ) {
@@ -54,9 +54,8 @@ struct Phases: ~Copyable {
             let entry = Awaited(observable: observable, revision: gate.revision, first: first)
             awaited[subscription, default: WaitingList()].append(entry, as: observable)
         }
-        // The key stays as long as the gate.
-        matching.reach.retain(observable)
-        gates[observable] = gate
+        // The key stays as long as it has a gate.
+        if gates.updateValue(gate, forKey: observable) == nil { matching.reach.retain(observable) }
     }
 
     mutating func open(
@@ -151,7 +150,6 @@ struct Gate {
     let revision: UInt64
     /// The phase that was told last. Later ones wait.
     let phase: UInt8
-    let end: UInt64
     let ticket: DeadlineTicket
     /// Who has not acknowledged yet.
     fileprivate(set) var waiting = WaitingList<SubscriptionHandle, SubscriptionHandle>()
@@ -188,16 +186,22 @@ extension Hub {
         let acknowledging = acknowledgers(among: observers).filter { subscription in
             concerns(expected, subscription) || held.map { isToBeTold(of: $0, subscription) } == true
         }
-        var phase = acknowledging.first.map { matching[$0].phase }
-        var earlier: [SubscriptionHandle] = []
-        if let gate, gate.phase <= phase ?? .max {
-            let known = Set(acknowledging)
-            earlier = gate.waiting.all.filter { !known.contains($0) }
-            if !earlier.isEmpty { phase = gate.phase }
-        }
-        guard let phase else { return nil }
-        let told = acknowledging.filter { matching[$0].phase == phase }
-        return PhaseBarrier(phase: phase, told: told, earlier: earlier)
+        return barrier(told: acknowledging, earlier: gate?.waiting.all ?? [])
+    }
+
+    /// What waits for the first phase of those who are told a write, and of those who have to acknowledge an earlier one.
+    private func barrier(
+        told: [SubscriptionHandle], earlier: [SubscriptionHandle], since: UInt64? = nil
+    ) -> PhaseBarrier? {
+        let known = Set(told)
+        let others = earlier.filter { !known.contains($0) }
+        guard let phase = (told + others).map({ matching[$0].phase }).min() else { return nil }
+        return PhaseBarrier(
+            phase: phase,
+            told: told.filter { matching[$0].phase == phase },
+            earlier: others.filter { matching[$0].phase == phase },
+            since: since
+        )
     }
 
     private func acknowledgers(among observers: [SubscriptionHandle]) -> [SubscriptionHandle] {
@@ -239,13 +243,14 @@ extension Hub {
         let observers = matching.reach.observers(of: observable).subscriptions
         let behind = observers.filter { matching[$0].phase > gate.phase }
         let later = acknowledgers(among: behind)
-        let told = later.filter { isToBeTold(of: observable, $0) }
         // An observer that isn't told of this write may still have to acknowledge an earlier one.
-        let known = Set(told)
-        let earlier = later.filter { !known.contains($0) && phases.awaits(observable, from: $0) }
-        let next = (told + earlier).map { matching[$0].phase }.min()
+        let next = barrier(
+            told: later.filter { isToBeTold(of: observable, $0) },
+            earlier: later.filter { phases.awaits(observable, from: $0) },
+            since: gate.first
+        )
         phases.open(observable, &matching, &deadlines)
-        let free = behind.filter { matching[$0].phase <= next ?? .max }
+        let free = behind.filter { next?.holds(matching[$0]) != true }
         if !late.isEmpty {
             var naming = LateNaming(late)
             for subscription in behind {
@@ -256,15 +261,7 @@ extension Hub {
                 insight.count(steps: lines / Cost.entriesPerStep)
             }
         }
-        if let next, free.count < behind.count {
-            let barrier = PhaseBarrier(
-                phase: next,
-                told: told.filter { matching[$0].phase == next },
-                earlier: earlier.filter { matching[$0].phase == next },
-                since: gate.first
-            )
-            close(observable, revision: gate.revision, barrier)
-        }
+        if let next, free.count < behind.count { close(observable, revision: gate.revision, next) }
         return free
     }
 
@@ -275,11 +272,10 @@ extension Hub {
     mutating func close(_ observable: ObservableHandle, revision: UInt64, _ barrier: PhaseBarrier) {
         // Further writes don't put off the end of the wait.
         let before = phases.gate(of: observable)
-        let end = before?.end ?? deadlines.now + Self.acknowledgementNanoseconds
-        phases.open(observable, &matching, &deadlines)
-        let ticket = deadlines.add(at: end, .gate(observable))
+        let end = deadlines.now + Self.acknowledgementNanoseconds
+        let ticket = before?.ticket ?? deadlines.add(at: end, .gate(observable))
         let first = before?.first ?? barrier.since ?? revision
-        let gate = Gate(first: first, revision: revision, phase: barrier.phase, end: end, ticket: ticket)
+        let gate = Gate(first: first, revision: revision, phase: barrier.phase, ticket: ticket)
         phases.close(observable, gate, barrier, &matching)
     }
 
