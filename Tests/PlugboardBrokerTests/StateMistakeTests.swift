@@ -120,6 +120,29 @@ struct StateMistakeTests {
         #expect(report(#""state":"running","pid":1200"#, "lamp.a") == 1)
         #expect(report(#""state":"idle""#, "lamp.*") == 2)
     }
+
+    @Test("it is wanted no more when nobody has observed its keys for so long, from the last one's end on")
+    func quiet() {
+        let hub = TestHub()
+        hub.obey(supervisor: 7)
+        let (up, observer) = (hub.client(process: 7), hub.client())
+        let value = #"{"name":"lamp","start":"demand","idle":30,"may":{"publish":["lamp.*"]}}"#
+        hub.send(
+            #"{"op":"publish","key":"$broker.plugins.lamp","value":\#(value),"while":"connected"}"#, from: up)
+        _ = hub.read(up)
+        func told() -> [Bool] { hub.read(up).map { $0.contains(#""wanted":true"#) } }
+        hub.send("subscribe lamp.a", from: observer)
+        #expect(told() == [true])
+        hub.send("unsubscribe 1", from: observer)
+        hub.expireAll(after: 10_000)
+        hub.send("subscribe lamp.a", from: observer)
+        hub.expireAll(after: 29_000)
+        hub.send("unsubscribe 2", from: observer)
+        for after in [30_001, 58_999] { hub.expireAll(after: UInt64(after)) }
+        #expect(told() == [])
+        hub.expireAll(after: 59_001)
+        #expect(told() == [false])
+    }
 }
 
 /// A mistake in the state, made in a busy bus: a wrong number, the name of something that is gone, a list in which an element

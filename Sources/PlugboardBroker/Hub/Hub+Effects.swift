@@ -26,7 +26,7 @@ extension Hub {
     }
 
     private mutating func endHeld(for plugin: SupervisedPlugin) {
-        let what = plugin.isExpected ? "may not any more" : "isn't running"
+        let what = plugin.report.isExpected ? "may not any more" : "isn't running"
         let unserved = plugin.heldCalls.all.filter { !plugin.willServe($0.key.span) }
         end(unserved, Refusal(.noProvider, "the plugin \"\(plugin.name)\" that would serve it \(what)"))
     }
@@ -161,13 +161,12 @@ extension Hub {
     mutating func takeReport(_ observable: ObservableHandle, from reporter: SessionHandle) {
         guard let report = try? PluginReport(keyspace.value(of: observable), at: 0) else { return }
         supervision.reporter = reporter
-        let before = supervision.plugin(named: report.name)?.rights
-        if let plugin = supervision.take(report) {
+        let (plugin, before, isChanged) = supervision.take(report)
+        if isChanged {
             if plugin.rights != nil { matching.select() }
             for session in sessions.handles { apply(plugin, before, to: session) }
             matching.reach.outdate()
         }
-        guard let plugin = supervision.plugin(named: report.name) else { return }
         endHeld(for: plugin)
         renewDemand(of: plugin)
     }

@@ -37,7 +37,7 @@ extension Hub {
         case .call(let number): endLate(number)
         case .trace(let subscription): insight.tracing.wake(subscription)
         case .ownState: lookRound()
-        case .idle(let plugin): checkIdle(plugin, now: now)
+        case .idle: checkIdle(now: now)
         }
     }
 

@@ -81,7 +81,7 @@ extension Hub: Checked {
         let (ends, rounds) = (keyspace.lifetimes.isGoingOn ? 1 : 0, insight.isWatched ? 1 : 0)
         try always.agree("one while keys of the departed are to go", all.count { $0 == .ended }, ends)
         try always.agree("one while the broker is watched", all.count { $0 == .ownState }, rounds)
-        let due = all.count { if case .idle = $0 { false } else { true } }
+        let due = all.count { $0 != .idle }
         try always.agree("each is waited for", due, waiting + ends + rounds)
     }
 

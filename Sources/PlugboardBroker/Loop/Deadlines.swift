@@ -21,8 +21,8 @@ enum Deadline: BitwiseCopyable, Equatable {
     case trace(SubscriptionHandle)
     /// The values that the broker publishes about itself are brought up to date.
     case ownState
-    /// The plugin with this number may have been idle for long enough.
-    case idle(plugin: Int)
+    /// A plugin may have been idle for long enough.
+    case idle
     /// The gate of this key has waited long enough. It exists: opening it cancels the deadline.
     case gate(ObservableHandle)
 }

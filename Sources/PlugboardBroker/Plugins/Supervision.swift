@@ -8,42 +8,28 @@ import PlugboardPosix
 import PlugboardWire
 
 final class SupervisedPlugin {
-    let name: String
-    /// The process that leads the plugin's session; nil while it doesn't run.
-    fileprivate(set) var process: Int32?
+    /// The supervisor's last report about it.
+    fileprivate(set) var report: PluginReport
     fileprivate var formerProcess: Int32?
     /// What its declaration allows, and its health; nil if the declaration limits nothing.
-    private(set) var rights: Rights?
-    fileprivate private(set) var may: ActionPatterns?
-    /// Whether it runs or will start by itself: it is not broken, stopped or ended.
-    fileprivate(set) var isExpected = false
+    fileprivate(set) var rights: Rights?
     /// The calls that wait for it, because it is starting, by their numbers.
     var heldCalls = CallList()
     /// The demand for it; nil if it isn't started on demand.
     fileprivate(set) var demand: Demand?
-    /// The supervisor's last report about it, as JSON with the members that a broker applies.
-    fileprivate(set) var report: [UInt8] = []
-    let number: Int
 
-    fileprivate init(name: String, number: Int) {
-        self.name = name
-        self.number = number
+    fileprivate init(_ report: PluginReport) {
+        (self.report, rights) = (report, report.rights)
     }
+
+    var name: String { report.name }
 
     var isNeeded: Bool { !heldCalls.isEmpty || (demand?.observers ?? 0) > 0 }
 
     /// Whether it declares that it serves a key, and is expected to run.
     func willServe(_ key: Span<UInt8>) -> Bool {
-        guard isExpected, let may else { return false }
+        guard report.isExpected, let may = report.may else { return false }
         return may[.serve].contains { pattern in Pattern.matches(pattern.span, key) }
-    }
-
-    fileprivate func allow(_ may: ActionPatterns?) {
-        self.may = may
-        // How it is, it may always tell.
-        var health = ActionPatterns()
-        health[.publish] = [Array(HealthReport.key(of: name).utf8)]
-        rights = may.map { Rights([PolicyRule(allow: $0), PolicyRule(allow: health)]) }
     }
 }
 
@@ -56,7 +42,6 @@ struct Supervision: ~Copyable, Checked {
     var supervisorName: String?
     /// All plugins, in the order in which they were reported first.
     private var plugins: [SupervisedPlugin] = []
-    private var lastNumber = 0
     var reporter: SessionHandle?
     /// Clients whose processes have ended. The end of the turn ends their connections, which others may hold.
     var orphaned = List<SessionHandle>()
@@ -69,10 +54,10 @@ struct Supervision: ~Copyable, Checked {
         guard supervisor != nil, peer.process > 0, !plugins.isEmpty,
             let session = sessionOf(peer.process)
         else { return nil }
-        return plugins.first { $0.process == session }
+        return plugins.first { $0.report.process == session }
     }
 
-    var reports: [[UInt8]] { plugins.map(\.report) }
+    var reports: [[UInt8]] { plugins.map(\.report.text) }
 
     /// All calls that wait for plugins, in their order.
     var heldCalls: [PendingCall] {
@@ -83,8 +68,6 @@ struct Supervision: ~Copyable, Checked {
 
     func plugin(named name: String) -> SupervisedPlugin? { plugins.first { $0.name == name } }
 
-    func plugin(_ number: Int) -> SupervisedPlugin? { plugins.first { $0.number == number } }
-
     /// The plugin that declares that it serves a key, if there is one. Plugins on demand come first, because
     /// they start only if they are asked for.
     func server(of key: Span<UInt8>, for caller: SupervisedPlugin?) -> SupervisedPlugin? {
@@ -92,50 +75,34 @@ struct Supervision: ~Copyable, Checked {
         return willing.first { $0.demand != nil } ?? willing.first
     }
 
-    private func takeDemand(_ report: PluginReport, _ plugin: SupervisedPlugin) {
-        guard let idle = report.idleSeconds, let may = report.may else {
-            return plugin.demand = nil
-        }
-        let demand = plugin.demand ?? Demand()
-        demand.setObserved(may[.publish] + may[.emit])
-        demand.idleNanoseconds = UInt64(idle) * 1_000_000_000
-        demand.isRunning = report.state == "running"
-        plugin.demand = demand
-    }
-
-    /// Applies a report of the supervisor. Returns the plugin if other clients may belong to it now, or if
-    /// its rights have changed.
-    mutating func take(_ report: PluginReport) -> SupervisedPlugin? {
+    /// Applies a report of the supervisor. Returns the plugin, what its clients might do up to now, and whether other
+    /// clients may belong to it now, or its rights have changed.
+    mutating func take(
+        _ report: PluginReport
+    ) -> (plugin: SupervisedPlugin, before: Rights?, isChanged: Bool) {
         let known = plugin(named: report.name)
-        let isNew = known == nil
-        let plugin = known ?? SupervisedPlugin(name: report.name, number: lastNumber + 1)
-        if isNew {
-            plugins.append(plugin)
-            lastNumber += 1
-        }
-        plugin.report = report.text
-        plugin.isExpected = !["broken", "stopped", "ended"].contains(report.state)
-        takeDemand(report, plugin)
-        let isSame = report.process == plugin.process && report.may == plugin.may
-        guard isNew || !isSame else { return nil }
-        if plugin.process != report.process { plugin.formerProcess = plugin.process }
-        plugin.process = report.process
-        if isNew || report.may != plugin.may { plugin.allow(report.may) }
-        return plugin
+        let plugin = known ?? SupervisedPlugin(report)
+        if known == nil { plugins.append(plugin) }
+        let (former, rights) = (plugin.report, plugin.rights)
+        plugin.report = report
+        plugin.demand = report.idleNanoseconds == nil ? nil : plugin.demand ?? Demand()
+        if former.process != report.process { plugin.formerProcess = former.process }
+        if former.may != report.may { plugin.rights = report.rights }
+        if known == nil { return (plugin, nil, true) }
+        return (plugin, rights, former.process != report.process || former.may != report.may)
     }
 
     /// A client of a plugin may be left behind by its process: another process, which has left the plugin's
     /// session, may still hold its connection.
     mutating func addOrphan(_ session: SessionHandle, of plugin: SupervisedPlugin, _ peer: PeerIdentity) {
-        guard let former = plugin.formerProcess, peer.process > 0, peer.process != plugin.process else {
-            return
-        }
+        guard let former = plugin.formerProcess, peer.process > 0, peer.process != plugin.report.process
+        else { return }
         if peer.process == former || sessionOf(peer.process) == nil { orphaned.append(session) }
     }
 
     /// Removes a plugin: its name is free, and no call waits for it. Its connected clients keep their limits.
     mutating func remove(_ plugin: SupervisedPlugin) {
-        plugin.isExpected = false
+        plugin.report.isExpected = false
         plugins.removeAll { $0 === plugin }
     }
 
@@ -180,12 +147,16 @@ struct PluginReport {
     let name: String
     let process: Int32?
     let may: ActionPatterns?
-    let state: String
-    /// For a plugin on demand: after how many seconds without demand it is no longer wanted. Otherwise nil.
-    let idleSeconds: UInt32?
+    let isRunning: Bool
+    /// Whether it runs or will start by itself: it is not broken, stopped, ended or gone.
+    fileprivate(set) var isExpected: Bool
+    /// For a plugin on demand: after how long without demand it is no longer wanted. Otherwise nil.
+    let idleNanoseconds: UInt64?
+    /// JSON with the members that a broker applies.
     let text: [UInt8]
 
     static let idleSecondsMax: UInt32 = 86_400
+    private static let idleSecondsDefault: UInt32 = 30
 
     /// Reads a value. Throws a refusal that names the mistake.
     init(_ value: Span<UInt8>, at offset: Int) throws(Refusal) {
@@ -195,7 +166,7 @@ struct PluginReport {
             throw fault("what a plugin is like is told in an object")
         }
         var (name, process, may): (String?, Int32?, ActionPatterns?)
-        var (state, isOnDemand, idle): (String, Bool, UInt32) = ("", false, Demand.idleSecondsDefault)
+        var (state, isOnDemand, idle): (String, Bool, UInt32) = ("", false, Self.idleSecondsDefault)
         var text = Array("{".utf8)
         for member in json.children(0, of: value) {
             let content = json.bytes(member + 1, of: value)
@@ -228,9 +199,20 @@ struct PluginReport {
             throw fault("\"name\" is the name of a client")
         }
         (self.name, self.process, self.may) = (name, process, may)
-        (self.state, idleSeconds) = (state, isOnDemand ? idle : nil)
+        (isRunning, isExpected) = (state == "running", !["broken", "stopped", "ended"].contains(state))
+        idleNanoseconds = isOnDemand && may != nil ? UInt64(idle) * 1_000_000_000 : nil
         self.text = text + [UInt8(ascii: "}")]
     }
+
+    /// What its clients may do; nil if that isn't limited. How it is, it may always tell.
+    fileprivate var rights: Rights? {
+        var health = ActionPatterns()
+        health[.publish] = [Array(HealthReport.key(of: name).utf8)]
+        return may.map { Rights([PolicyRule(allow: $0), PolicyRule(allow: health)]) }
+    }
+
+    /// The patterns of what it publishes.
+    fileprivate var told: [[UInt8]] { may.map { $0[.publish] + $0[.emit] } ?? [] }
 }
 
 // Plugins that start on demand. Counts the observers of what they publish, and tells the supervisor when a
@@ -262,15 +244,15 @@ extension Hub {
 
     mutating func renewDemand(of plugin: SupervisedPlugin) {
         guard let demand = plugin.demand else { return }
-        if !demand.isCounted {
+        // To count all who observe what it publishes takes long.
+        if demand.observed != plugin.report.told {
+            demand.observed = plugin.report.told
             demand.observers = countObservers(of: plugin)
-            demand.isCounted = true
         }
-        if demand.isRunning, !demand.isWanted {
+        if plugin.report.isRunning, !demand.isWanted {
             // Somebody started it by hand. It is idle from now on.
             demand.isWanted = true
-            demand.quietSince = deadlines.now
-        } else if plugin.process == nil, plugin.isNeeded, demand.isWanted {
+        } else if plugin.report.process == nil, plugin.isNeeded, demand.isWanted {
             tellDemand(plugin)
         }
         weigh(plugin)
@@ -280,29 +262,34 @@ extension Hub {
     mutating func weigh(_ plugin: SupervisedPlugin) {
         guard let demand = plugin.demand else { return }
         if plugin.isNeeded {
+            if let check = demand.check.take() { deadlines.cancel(check) }
             if demand.isWanted { return }
             demand.isWanted = true
-            return tellDemand(plugin)
+            tellDemand(plugin)
+        } else if demand.isWanted, demand.check == nil {
+            demand.quietSince = deadlines.now
+            planCheck(of: plugin, demand)
         }
-        guard demand.isWanted, !demand.isTimed else { return }
-        demand.isTimed = true
-        demand.quietSince = max(demand.quietSince, deadlines.now)
-        deadlines.add(at: demand.quietSince + demand.idleNanoseconds, .idle(plugin: plugin.number))
     }
 
-    /// The planned check: tells the supervisor if nobody has wanted a plugin for long enough.
-    mutating func checkIdle(_ number: Int, now: UInt64) {
-        guard let plugin = supervision.plugin(number), let demand = plugin.demand else { return }
-        demand.isTimed = false
-        guard demand.isWanted, !plugin.isNeeded else { return }
-        if isBusy(plugin) { demand.quietSince = now }
-        guard now >= demand.quietSince + demand.idleNanoseconds else {
-            demand.isTimed = true
-            deadlines.add(at: demand.quietSince + demand.idleNanoseconds, .idle(plugin: number))
-            return
+    private mutating func planCheck(of plugin: SupervisedPlugin, _ demand: Demand) {
+        demand.check = deadlines.add(at: demand.quietSince + (plugin.report.idleNanoseconds ?? 0), .idle)
+    }
+
+    /// A planned check is due: tells the supervisor if nobody has wanted a plugin for long enough.
+    mutating func checkIdle(now: UInt64) {
+        for plugin in supervision.onDemand {
+            guard let demand = plugin.demand, let check = demand.check, deadlines.deadline(of: check) == nil
+            else { continue }
+            demand.check = nil
+            if isBusy(plugin) { demand.quietSince = now }
+            if now < demand.quietSince + (plugin.report.idleNanoseconds ?? 0) {
+                planCheck(of: plugin, demand)
+            } else {
+                demand.isWanted = false
+                tellDemand(plugin)
+            }
         }
-        demand.isWanted = false
-        tellDemand(plugin)
     }
 
     private func isBusy(_ plugin: SupervisedPlugin) -> Bool {
@@ -323,24 +310,15 @@ extension Hub {
 // needs it now. Owned by its `SupervisedPlugin`.
 
 final class Demand {
-    /// After so many seconds without demand, a plugin is no longer wanted, unless it declares another number.
-    static let idleSecondsDefault: UInt32 = 30
-
-    private var observed: [[UInt8]] = []
-    var idleNanoseconds: UInt64 = 0
-    var isRunning = false
+    /// The patterns of what its plugin publishes.
+    var observed: [[UInt8]] = []
+    /// How many observe that now.
     var observers = 0
-    /// Whether that is the count of those who observe what it publishes now.
-    var isCounted = false
     /// When the last observer or call ended, or a client last called it.
     var quietSince: UInt64 = 0
     var isWanted = false
-    var isTimed = false
-
-    /// What its plugin publishes. To count all who observe that takes long, so it is done only if it changes.
-    func setObserved(_ patterns: [[UInt8]]) {
-        if patterns != observed { (observed, isCounted) = (patterns, false) }
-    }
+    /// When it is looked at whether it has been quiet for long enough; nil if it is needed, or not wanted.
+    var check: DeadlineTicket?
 
     /// A pattern that begins with `*` asks for no particular plugin.
     func concerns(_ pattern: Span<UInt8>) -> Bool {

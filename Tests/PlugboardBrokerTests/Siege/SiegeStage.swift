@@ -153,7 +153,7 @@ final class SiegeStage {
     /// ever. Returns how many milliseconds each wait takes.
     func waits(for count: Int, dueAfter nanoseconds: UInt64) -> [Int32] {
         let due = TimeSource(time).nanoseconds() + nanoseconds
-        for number in 0..<count { loop.hub.deadlines.add(at: due, .idle(plugin: number)) }
+        for _ in 0..<count { loop.hub.deadlines.add(at: due, .idle) }
         var waits: [Int32] = []
         network.atTurn = { [time] milliseconds in
             waits.append(milliseconds)
