@@ -15,7 +15,7 @@ enum PolicyFuzz {
     static func run(_ bytes: [UInt8]) {
         guard let policy = try? PolicyReader.policy(in: bytes, accounts) else { return }
         hold((try? JSONScanner.validate(bytes.span)) != nil, "a policy that is no JSON")
-        hold(policy.ruleCount <= PolicyLimits.rulesMax, "too many rules")
+        hold(policy.ruleCount <= PolicyLimits.listedMax, "too many rules")
         _ = policy.summary
         for user in [UInt32(0), 1_000, 7] {
             _ = policy.admits(user, [50], owner: 1_000)

@@ -120,7 +120,7 @@ struct Access: ~Copyable {
     static func forbidden(
         _ action: PolicyAction, _ range: ByteRange, _ line: Span<UInt8>, _ session: borrowing Session
     ) -> Refusal {
-        let word = action == .subscribe ? "see" : action.rawValue
+        let word = action == .subscribe ? "see" : action.name
         let objection =
             session.grant?.objection(action, range.bytes(of: line)) ?? Grant.policyObjection
         let message = "\(objection.who) does not let this client \(word) \"\(range.excerpt(of: line))\""

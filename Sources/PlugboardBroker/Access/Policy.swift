@@ -6,7 +6,7 @@ import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-public enum PolicyAction: String, CaseIterable, Sendable {
+public enum PolicyAction: Int, CaseIterable, Sendable {
     /// To see keys, in any way: subscribe, get, keys, who, why, trace, explain.
     case subscribe
     /// To write values: publish, patch, delete, also in a batch or a will.
@@ -17,29 +17,15 @@ public enum PolicyAction: String, CaseIterable, Sendable {
     /// To pause, step and resume other clients' subscriptions.
     case control
 
-    var place: Int {
-        switch self {
-        case .subscribe: 0
-        case .publish: 1
-        case .emit: 2
-        case .call: 3
-        case .serve: 4
-        case .control: 5
-        }
-    }
+    var name: String { "\(self)" }
 }
 
 struct ActionPatterns: Equatable, Sendable {
     private var lists = [[[UInt8]]](repeating: [], count: PolicyAction.allCases.count)
 
     subscript(action: PolicyAction) -> [[UInt8]] {
-        get { lists[action.place] }
-        set { lists[action.place] = newValue }
-    }
-
-    mutating func add(_ patterns: [[UInt8]], to action: PolicyAction) {
-        let known = self[action]
-        self[action] += patterns.filter { !known.contains($0) }
+        get { lists[action.rawValue] }
+        set { lists[action.rawValue] = newValue }
     }
 }
 
@@ -123,10 +109,8 @@ public struct Policy: Equatable, Sendable {
 
 public enum PolicyLimits {
     public static let bytesMax = 1_048_576
-    public static let rulesMax = 1_024
-    public static let quotasMax = 1_024
-    public static let patternsMax = 1_024
-    public static let namesMax = 1_024
+    /// So many rules, quotas, patterns of a list, and names in a rule.
+    public static let listedMax = 1_024
 }
 
 // Reads a policy file, and describes a mistake in it with its line and column. Don't call it on the loop's

@@ -59,13 +59,9 @@ struct PolicyReader: ~Copyable, ~Escapable {
         var policy = Policy(rules: [])
         for member in try members(of: 0, "the policy", known: ["rules", "quotas"]) {
             if member.name == "rules" {
-                rules = try list(member, most: PolicyLimits.rulesMax).map { element throws(Refusal) in
-                    try rule(element)
-                }
+                rules = try list(member).map { element throws(Refusal) in try rule(element) }
             } else {
-                for element in try list(member, most: PolicyLimits.quotasMax) {
-                    try readQuota(element, &policy)
-                }
+                for element in try list(member) { try readQuota(element, &policy) }
             }
         }
         guard let rules else { throw fault("\"rules\" is missing", 0) }
@@ -75,18 +71,20 @@ struct PolicyReader: ~Copyable, ~Escapable {
 
     // MARK: Quotas
 
-    private func list(_ member: (name: String, value: Int), most: Int) throws(Refusal) -> [Int] {
-        let (name, node) = (member.name, member.value)
+    private static let most = PolicyLimits.listedMax
+
+    private func list(_ member: (name: String, value: Int)) throws(Refusal) -> [Int] {
+        let (name, node) = member
         guard json.kind(node, of: source) == .array else {
             throw fault("\"\(name)\" is an array of \(name)", node)
         }
-        return try elements(node, most: most, "there are at most \(most) \(name)")
+        return try elements(node, "there are at most \(Self.most) \(name)")
     }
 
     /// The elements of an array, or what stands alone. `problem` says that there are too many.
-    private func elements(_ node: Int, most: Int, _ problem: String) throws(Refusal) -> [Int] {
+    private func elements(_ node: Int, _ problem: String) throws(Refusal) -> [Int] {
         guard json.kind(node, of: source) == .array else { return [node] }
-        guard json.childCount(node) <= most else { throw fault(problem, node) }
+        guard json.childCount(node) <= Self.most else { throw fault(problem, node) }
         return json.children(node, of: source)
     }
 
@@ -184,8 +182,7 @@ struct PolicyReader: ~Copyable, ~Escapable {
     }
 
     private func oneOrMore(_ node: Int, _ what: String) throws(Refusal) -> [Int] {
-        let most = PolicyLimits.namesMax
-        let named = try elements(node, most: most, "a rule names at most \(most) of a kind")
+        let named = try elements(node, "a rule names at most \(Self.most) of a kind")
         // A reader could mistake a rule with an empty list for a rule about everybody.
         guard !named.isEmpty else { throw fault("no \(what) is named", node) }
         return named
@@ -195,21 +192,19 @@ struct PolicyReader: ~Copyable, ~Escapable {
 
     private func actions(_ node: Int, _ what: String) throws(Refusal) -> ActionPatterns {
         var lists = ActionPatterns()
-        let known = PolicyAction.allCases.map(\.rawValue) + [Self.everything]
+        let known = PolicyAction.allCases.map(\.name) + [Self.everything]
         for member in try members(of: node, "\"\(what)\"", known: known) {
             let read = try patterns(member.value, member.name)
-            for action in PolicyAction.allCases
-            where member.name == Self.everything || member.name == action.rawValue {
-                lists.add(read, to: action)
+            for action in PolicyAction.allCases where [Self.everything, action.name].contains(member.name) {
+                lists[action] += read
             }
         }
         return lists
     }
 
     private func patterns(_ node: Int, _ what: String) throws(Refusal) -> [[UInt8]] {
-        let most = PolicyLimits.patternsMax
         var read: [[UInt8]] = []
-        for element in try elements(node, most: most, "a list has at most \(most) patterns") {
+        for element in try elements(node, "a list has at most \(Self.most) patterns") {
             guard json.kind(element, of: source) == .string else {
                 throw fault("\"\(what)\" is a pattern, or an array of them", element)
             }

@@ -7,19 +7,16 @@ import PlugboardPosix
 import PlugboardWire
 
 final class Rights {
-    /// By the places of the actions.
+    /// By the numbers of the actions.
     private let (allow, deny): ([PatternSet], [PatternSet])
 
-    init(_ rules: some Sequence<PolicyRule>) {
-        var (allow, deny) = (ActionPatterns(), ActionPatterns())
-        for rule in rules {
-            for action in PolicyAction.allCases {
-                allow.add(rule.allow[action], to: action)
-                deny.add(rule.deny[action], to: action)
+    init(_ rules: [PolicyRule]) {
+        func union(_ patterns: (PolicyRule) -> ActionPatterns) -> [PatternSet] {
+            PolicyAction.allCases.map { action in
+                PatternSet(Array(Set(rules.flatMap { patterns($0)[action] })))
             }
         }
-        self.allow = PolicyAction.allCases.map { PatternSet(allow[$0]) }
-        self.deny = PolicyAction.allCases.map { PatternSet(deny[$0]) }
+        (allow, deny) = (union(\.allow), union(\.deny))
     }
 
     var patternCount: Int { (allow + deny).reduce(0) { $0 + $1.all.count } }
@@ -27,7 +24,7 @@ final class Rights {
     /// Whether an action is permitted on a key, or on the keys that a pattern matches. One allowed pattern has
     /// to cover all of these keys.
     func permit(_ action: PolicyAction, _ keys: Span<UInt8>, _ scope: RightsScope = .key) -> Bool {
-        let (allow, deny) = (allow[action.place], deny[action.place])
+        let (allow, deny) = (allow[action.rawValue], deny[action.rawValue])
         return switch scope {
         case .key: allow.match(keys) && !deny.match(keys)
         case .all: allow.cover(keys) && !deny.overlap(keys)
@@ -38,19 +35,15 @@ final class Rights {
     /// Whether these rights may show something that `other` hides: a key, or a call to a server. True also if
     /// they only differ in form.
     func mayShowMore(than other: Rights) -> Bool {
-        [PolicyAction.subscribe.place, PolicyAction.serve.place].contains { place in
-            !Set(allow[place].all).isSubset(of: other.allow[place].all)
-                || !Set(other.deny[place].all).isSubset(of: deny[place].all)
-        }
+        [PolicyAction.subscribe, .serve].contains { !other.hidden($0, since: self).isEmpty }
     }
 
-    /// The keys that these rights may hide and earlier ones showed; nil showed everything.
-    func hidden(since before: Rights?) -> HiddenKeys {
-        let place = PolicyAction.subscribe.place
-        let denied = Set(deny[place].all).subtracting(before?.deny[place].all ?? [])
-        let allowed = before?.allow[place].all ?? [Array("**".utf8)]
-        let unallowed = Set(allowed).subtracting(allow[place].all)
-        return HiddenKeys(denied: Array(denied), unallowed: Array(unallowed), allowed: allow[place].all)
+    /// What these rights may hide and earlier ones showed; nil showed everything.
+    func hidden(_ action: PolicyAction, since before: Rights?) -> HiddenKeys {
+        let (allow, deny) = (allow[action.rawValue].all, deny[action.rawValue].all)
+        let denied = Set(deny).subtracting(before?.deny[action.rawValue].all ?? [])
+        let unallowed = Set(before?.allow[action.rawValue].all ?? [Array("**".utf8)]).subtracting(allow)
+        return HiddenKeys(denied: Array(denied), unallowed: Array(unallowed), allowed: allow)
     }
 }
 
@@ -61,6 +54,7 @@ struct HiddenKeys {
     let allowed: [[UInt8]]
 
     var patternCount: Int { denied.count + unallowed.count + allowed.count }
+    var isEmpty: Bool { denied.isEmpty && unallowed.isEmpty }
 
     /// Whether a pattern may match such a key.
     func mayMatch(_ pattern: Span<UInt8>) -> Bool {

@@ -102,7 +102,7 @@ extension Hub {
     private mutating func followName(_ session: SessionHandle) {
         let before = sessions[session].grant?.rights
         guard renewRights(of: session), let rights = sessions[session].grant?.rights else { return }
-        if awaits(rights.hidden(since: before), session) { delivery.setAside(session, .revoked, &sessions) }
+        if awaits(rights.hidden(.subscribe, since: before), session) { delivery.setAside(session, .revoked, &sessions) }
     }
 
     /// Ends what a client may not do any more. Returns whether it might see less than before.

@@ -82,7 +82,7 @@ struct UserRights {
     private static func text(_ lists: [PolicyAction: [String]]) -> String {
         let members = PolicyAction.allCases.compactMap { action in
             lists[action].map { patterns in
-                #""\#(action.rawValue)":[\#(patterns.map { "\"\($0)\"" }.joined(separator: ","))]"#
+                #""\#(action.name)":[\#(patterns.map { "\"\($0)\"" }.joined(separator: ","))]"#
             }
         }
         return "{\(members.joined(separator: ","))}"
