@@ -13,21 +13,14 @@ struct KeyOrder: ~Copyable {
 
     /// The first observable whose key isn't less than `key`; `.none` if there is none.
     func first(from key: Span<UInt8>, in all: borrowing Slab<Observable>) -> ObservableHandle {
-        var tower = ObservableHandle.none
-        for level in stride(from: Self.heightMax - 1, through: 0, by: -1) {
-            tower = last(before: key, from: tower, level, in: all)
-        }
-        return link(tower, 0, in: all)
+        link(towers(before: key, in: all)[0], 0, in: all)
     }
 
     mutating func insert(_ observable: ObservableHandle, in all: inout Slab<Observable>) {
-        let height = Int(all[observable].height)
-        var tower = ObservableHandle.none
-        for level in stride(from: Self.heightMax - 1, through: 0, by: -1) {
-            tower = last(before: all[observable].key, from: tower, level, in: all)
-            guard level < height else { continue }
-            all[observable].setLink(level, link(tower, level, in: all).slot)
-            setLink(tower, level, observable, in: &all)
+        let towers = towers(before: all[observable].key, in: all)
+        for level in 0..<Int(all[observable].height) {
+            all[observable].setLink(level, link(towers[level], level, in: all).slot)
+            setLink(towers[level], level, observable, in: &all)
         }
     }
 
@@ -49,11 +42,9 @@ struct KeyOrder: ~Copyable {
     }
 
     mutating func remove(_ observable: ObservableHandle, in all: inout Slab<Observable>) {
-        let height = Int(all[observable].height)
-        var tower = ObservableHandle.none
-        for level in stride(from: Self.heightMax - 1, through: 0, by: -1) {
-            tower = last(before: all[observable].key, from: tower, level, in: all)
-            if level < height { setLink(tower, level, link(observable, level, in: all), in: &all) }
+        let towers = towers(before: all[observable].key, in: all)
+        for level in 0..<Int(all[observable].height) {
+            setLink(towers[level], level, link(observable, level, in: all), in: &all)
         }
     }
 
@@ -71,19 +62,18 @@ struct KeyOrder: ~Copyable {
         if tower == .none { head[level] = next } else { all[tower].setLink(level, next.slot) }
     }
 
-    /// The tower from which the next step on `level` would reach or pass `key`.
-    private func last(
-        before key: Span<UInt8>,
-        from start: ObservableHandle,
-        _ level: Int,
-        in all: borrowing Slab<Observable>
-    ) -> ObservableHandle {
-        var tower = start
-        while true {
-            let next = link(tower, level, in: all)
-            guard next != .none, Self.precedes(all[next].key, key) else { return tower }
-            tower = next
+    /// The towers from which the next step on each level would reach or pass `key`.
+    private func towers(before key: Span<UInt8>, in all: borrowing Slab<Observable>) -> List<ObservableHandle> {
+        var towers = List(repeating: ObservableHandle.none, count: Self.heightMax)
+        var tower = ObservableHandle.none
+        for level in towers.indices.reversed() {
+            var next = link(tower, level, in: all)
+            while next != .none, Self.precedes(all[next].key, key) {
+                (tower, next) = (next, link(next, level, in: all))
+            }
+            towers[level] = tower
         }
+        return towers
     }
 
     static func precedes(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
@@ -208,10 +198,10 @@ struct NearestKeys: ~Copyable, ~Escapable {
         for _ in 0..<Self.tokensMax {
             var start = end
             while start > 0, key[start - 1] != Self.dot { start -= 1 }
-            // Most slips leave the first letter alone. If there are few neighbours, other slips are found,
-            // too.
-            if end > start { lookAround(ByteRange(start, end), from: start + 1, table) }
-            lookAround(ByteRange(start, end), from: start, table)
+            // Most slips leave the first letter alone. If there are few neighbours, other slips are found, too.
+            for from in [start + 1, start] where from <= end {
+                lookAround(ByteRange(start, end), from: from, table)
+            }
             if start == 0 { return }
             end = start - 1
         }
