@@ -58,9 +58,8 @@ struct PolicyRule: Equatable, Sendable {
 
 public struct Policy: Equatable, Sendable {
     var rules: [PolicyRule]
-    var quotas: [UInt32: Quota] = [:]
-    /// The quota of users without one of their own; nil if the policy has none.
-    var quotaOfOthers: Quota?
+    /// By users; that of users without one of their own under nil.
+    var quotas: [UInt32?: Quota] = [:]
     var text: [UInt8] = []
 
     public var ruleCount: Int { rules.count }
@@ -94,7 +93,7 @@ public struct Policy: Equatable, Sendable {
     /// A user's quota. The broker's own user and root have one only if the policy names them.
     func quota(of user: UInt32, owner: UInt32) -> Quota {
         if let quota = quotas[user] { return quota }
-        return user == owner || user == 0 ? .unlimited : quotaOfOthers ?? .others
+        return user == owner || user == 0 ? .unlimited : quotas[nil] ?? .others
     }
 
     /// The places of the rules that apply to a client. `name` is nil if the client has none.

@@ -101,17 +101,14 @@ struct PolicyReader: ~Copyable, ~Escapable {
             }
             quota[keyPath: place] = number
         }
+        let users: [UInt32?]
         switch whose {
         case .unsaid: throw fault("a quota names its \"user\"", node)
-        case .everybody:
-            guard policy.quotaOfOthers == nil else { throw fault("there are two quotas for \"*\"", node) }
-            policy.quotaOfOthers = quota
-        case .numbers(let numbers):
-            for number in numbers {
-                guard policy.quotas.updateValue(quota, forKey: number) == nil else {
-                    throw fault("there are two quotas for user \(number)", node)
-                }
-            }
+        case .everybody: users = [nil]
+        case .numbers(let numbers): users = Array(numbers)
+        }
+        for user in users where policy.quotas.updateValue(quota, forKey: user) != nil {
+            throw fault("there are two quotas for \(user.map { "user \($0)" } ?? "\"*\"")", node)
         }
     }
 
