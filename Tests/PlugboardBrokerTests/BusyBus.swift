@@ -33,7 +33,7 @@ final class BusyBus {
         bare.hub.follow(try Policy.read(Self.policy))
         var records = RecordBuffer()
         records.begin(FileHeader(kind: .segment, segment: 1, epoch: "e", revision: 0))
-        bare.hub.durability.begin(records)
+        bare.hub.durability.begin(nil, records)
         writer = bare.client(process: 1)
         observer = bare.client(process: 2)
         slow = bare.client(process: 3)

@@ -166,7 +166,7 @@ struct DurableRepliesTests {
 extension Hub {
     fileprivate mutating func readAgain() throws {
         durability.readAgain(matching)
-        for case .read(let piece) in try durability.takeNews() { take(piece) }
+        for case .read(let piece) in try durability.journal?.takeNews(&durability.records) ?? [] { take(piece) }
     }
 }
 

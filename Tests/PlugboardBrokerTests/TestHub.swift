@@ -401,7 +401,7 @@ extension Hub {
     mutating func keepRecords() throws {
         _ = try durability.write(revision: revision)
         try durability.askForSync(.system)
-        for case .synced(let mark) in try durability.takeNews() {
+        for case .synced(let mark) in try durability.journal?.takeNews(&durability.records) ?? [] {
             answerDurable(upTo: mark)
         }
     }

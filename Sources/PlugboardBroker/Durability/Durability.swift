@@ -85,11 +85,6 @@ struct Durability: ~Copyable {
     /// written nothing is then answered at once.
     var isOnDisk: Bool { replies.isEmpty && journal?.isSynced(upTo: records.commits) == true }
 
-    /// Keeps a reply until the disk has everything that was recorded up to now.
-    mutating func awaitDisk(_ reply: DurableReplies.Waiting, id: Span<UInt8>, sum: Span<UInt8>) {
-        replies.add(reply, upTo: records.commits, id: id, sum: sum)
-    }
-
     // MARK: The journal
 
     /// Whether no commit waits to be written and the disk has not failed. On a disk without any room, the first line of
@@ -98,24 +93,18 @@ struct Durability: ~Copyable {
         failure == nil && (records.isEmpty || journal?.hasWritten(upTo: records.commits) == true)
     }
 
-    mutating func begin(_ records: consuming RecordBuffer) {
+    /// Continues a journal that has been read, with the records that were made meanwhile.
+    mutating func begin(_ journal: JournalWriter?, _ records: consuming RecordBuffer) {
         let live = self.records.liveBytes
+        self.journal = journal
         self.records = records
         self.records.liveBytes = live
-    }
-
-    /// Continues a journal that has been read, with the records that were made meanwhile.
-    mutating func begin(_ journal: JournalWriter, _ records: consuming RecordBuffer) {
-        begin(records)
-        self.journal = journal
     }
 
     mutating func write(revision: UInt64) throws {
         if let failure { throw failure }
         try journal?.flush(&records, revision: revision)
     }
-
-    mutating func keepRoom() throws { try journal?.keepRoom(&records) }
 
     @inline(__always) var isCopying: Bool { copy != nil }
 
@@ -147,8 +136,6 @@ struct Durability: ~Copyable {
         if hasNews { return 0 }
         return journal?.wantsTick == true ? tickTime : nil
     }
-
-    mutating func takeNews() throws -> [JournalNews] { try journal?.takeNews(&records) ?? [] }
 
     /// Does the journal's work of once a second. Returns false if there is none, or it isn't time.
     mutating func tick(_ time: TimeSource) throws -> Bool {
@@ -184,9 +171,8 @@ struct Durability: ~Copyable {
     mutating func loseJournal() {
         copy.take()?.abandon()
         journal?.noteFailure()
-        journal = nil
         failure = nil
-        begin(RecordBuffer())
+        begin(nil, RecordBuffer())
     }
 
     /// Writes the last line, and returns when everything is on disk.

@@ -85,7 +85,7 @@ extension EventLoop {
     }
 
     private mutating func beginSnapshots() throws {
-        while hub.beginSnapshot() { try hub.durability.keepRoom() }
+        while hub.beginSnapshot() { try hub.durability.journal?.keepRoom(&hub.durability.records) }
     }
 
     /// Does the journal's work of once a second, while something was written or is still to be.
@@ -98,7 +98,7 @@ extension EventLoop {
     }
 
     mutating func takeJournalNews() throws {
-        for news in try hub.durability.takeNews() {
+        for news in try hub.durability.journal?.takeNews(&hub.durability.records) ?? [] {
             switch news {
             case .read(let piece): hub.durability.add(piece)
             case .synced(let mark): hub.answerDurable(upTo: mark)

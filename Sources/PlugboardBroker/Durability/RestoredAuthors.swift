@@ -9,8 +9,8 @@ import PlugboardWire
 struct RestoredAuthors: ~Copyable {
     /// What ends values, as far as they weren't overwritten.
     fileprivate var ends: [ObservableHandle: RestoredEnd] = [:]
-    /// Bound values of programs that may come back, and their graces.
-    fileprivate var absences: [ProgramName: (lease: LeaseHandle, milliseconds: UInt64)] = [:]
+    /// The values that were bound to connections, by programs that may come back; those of others under nil.
+    fileprivate var leases: [ProgramName?: LeaseHandle] = [:]
     /// The author of the last record, with a reference. Most records have the same author as the one before.
     private var last: AuthorHandle?
 
@@ -116,18 +116,16 @@ extension Hub {
         let name = record.by.bytes(of: line)
         // Nobody comes back by the name of a client that hasn't given one, such as `#2`.
         let isProgram = record.grace > 0 && name.count > 1 && name[1] != UInt8(ascii: "#")
-        if !record.isWhileConnected {
-            keyspace.bind(observable, to: nil)
-        } else if isProgram {
-            let name = ProgramName(user: record.user ?? access.owner, name: Array(name))
-            let lease = authors.absences[name]?.lease ?? keyspace.lifetimes.leases.insert(SessionLease())
-            authors.absences[name] = (lease, record.grace)
-            keyspace.bind(observable, to: lease)
-        } else {
-            let lease = keyspace.lifetimes.leases.insert(SessionLease())
-            keyspace.bind(observable, to: lease)
-            keyspace.lifetimes.end(lease)
+        var lease: LeaseHandle?
+        if record.isWhileConnected {
+            let user = record.user ?? access.owner
+            let program = isProgram ? ProgramName(user: user, name: Array(name)) : nil
+            let known = authors.leases[program] ?? keyspace.lifetimes.leases.insert(SessionLease())
+            authors.leases[program] = known
+            keyspace.lifetimes.leases[known].grace = record.grace
+            lease = known
         }
+        keyspace.bind(observable, to: lease)
         guard record.expires > 0 else { return }
         authors.ends[observable] = RestoredEnd(
             revision: record.revision, when: record.when, expires: record.expires, end: record.end(of: line))
@@ -143,7 +141,7 @@ extension Hub {
             let left = ends.end.flatMap { deadlines.left(until: $0) } ?? ends.expires - min(now, ends.expires)
             keyspace.setDeadline(deadlines.add(after: left, .expiry(observable)), of: observable)
         }
-        waitForReturns(authors.absences)
+        waitForReturns(authors.leases)
         authors.release(&keyspace)
     }
 }

@@ -152,7 +152,7 @@ extension Hub {
         forgetReleased()
         _ = beginSnapshot()
         try durability.journal?.settleFirst(&durability.records)
-        while beginSnapshot() { try durability.keepRoom() }
+        while beginSnapshot() { try durability.journal?.keepRoom(&durability.records) }
         deleteEnded(goingOnAt: 0)
     }
 
@@ -260,13 +260,13 @@ extension Hub {
         return lease
     }
 
-    /// What an earlier broker's clients had bound waits for them, if it wasn't deleted or overwritten later. Their time
-    /// begins anew.
-    mutating func waitForReturns(_ absences: [ProgramName: (lease: LeaseHandle, milliseconds: UInt64)]) {
-        let inOrder = absences.sorted { $0.value.lease.slot < $1.value.lease.slot }
-        for (name, (lease, milliseconds)) in inOrder {
-            if !keyspace.lifetimes.leases[lease].isEmpty, graces.hasRoom(for: name) {
-                waitForReturn(lease, Absence(name: name), milliseconds)
+    /// What an earlier broker's clients had bound waits for those that may come back, if it wasn't deleted or overwritten
+    /// later. Their time begins anew.
+    mutating func waitForReturns(_ leases: [ProgramName?: LeaseHandle]) {
+        for (name, lease) in leases.sorted(by: { $0.value.slot < $1.value.slot }) {
+            let left = keyspace.lifetimes.leases[lease]
+            if let name, !left.isEmpty, graces.hasRoom(for: name) {
+                waitForReturn(lease, Absence(name: name), left.grace)
             } else {
                 keyspace.lifetimes.end(lease)
             }

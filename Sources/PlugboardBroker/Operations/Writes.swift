@@ -276,7 +276,8 @@ extension Hub {
             let reply = DurableReplies.Waiting(
                 request.operation, from: session, isTold: request.wantsReply, revision: revision
             )
-            durability.awaitDisk(reply, id: asked.id, sum: requests.sum(after: request.operation))
+            let (mark, sum) = (durability.records.commits, requests.sum(after: request.operation))
+            durability.replies.add(reply, upTo: mark, id: asked.id, sum: sum)
         } else if request.wantsReply {
             delivery.openReply(to: session, &sessions)
             ReplyEncoder.appendDone(
