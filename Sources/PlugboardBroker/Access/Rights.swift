@@ -115,11 +115,11 @@ extension PolicyAction {
 // lines of JSON: first the policy and the supervisor, then a line for each plugin.
 
 struct CarriedRights: Sendable {
-    private var policy: [UInt8]?
-    /// The revision at which that policy came into force; nil if the successor has another policy.
-    private(set) var policyRevision: UInt64?
-    let supervisorName: String?
-    let plugins: [[UInt8]]
+    private let policy: [UInt8]?
+    /// The revision at which that policy came into force; nil without one.
+    private let policyRevision: UInt64?
+    private let supervisorName: String?
+    private let plugins: [[UInt8]]
 
     init(_ access: borrowing Access, _ supervision: borrowing Supervision) {
         policy = access.policyText
@@ -127,16 +127,12 @@ struct CarriedRights: Sendable {
         (supervisorName, plugins) = (supervision.supervisorName, supervision.reports)
     }
 
-    func going(on next: Policy?) -> CarriedRights {
-        var carried = self
-        if next?.text != policy { carried.policyRevision = nil }
-        return carried
-    }
-
-    var text: [UInt8] {
+    /// Lines for a successor that follows this policy.
+    func text(for next: Policy?) -> [UInt8] {
+        let since = next?.text == policy ? policyRevision : nil
         var buffer = ByteBuffer()
         buffer.append(#"{"since":"#)
-        buffer.append(string: policyRevision.map { "\($0)" } ?? "null")
+        buffer.append(string: since.map { "\($0)" } ?? "null")
         if let supervisorName {
             buffer.append(#","name":"#)
             JSONText.append(supervisorName, to: &buffer)
@@ -173,7 +169,7 @@ struct CarriedRights: Sendable {
     /// Gives them to the successor. Call it when its policy and its supervisor are set, and before the
     /// first client connects.
     func give(to access: inout Access, _ supervision: inout Supervision) {
-        if let policyRevision { access.restore(policySince: policyRevision) }
+        if let policyRevision, access.policyText == policy { access.restore(policySince: policyRevision) }
         guard supervision.supervisor != nil else { return }
         supervision.supervisorName = supervisorName
         for text in plugins {

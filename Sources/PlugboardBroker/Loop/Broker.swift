@@ -104,9 +104,7 @@ public final class Broker: Sendable {
         if let supervisor = configuration.supervisor { loop.hub.supervision.supervisor = supervisor }
         let policy = policy.get()
         if let policy { loop.hub.follow(policy) }
-        if let rights = before.rights {
-            rights.going(on: policy).give(to: &loop.hub.access, &loop.hub.supervision)
-        }
+        before.rights?.give(to: &loop.hub.access, &loop.hub.supervision)
         loop.heartbeat = configuration.heartbeat
         loop.listener.server = server
         loop.listener.keepJournalLock = { folder?.keepLock() }
@@ -134,7 +132,7 @@ public final class Broker: Sendable {
         var kept = kept.get()
         let policy = policy.get()
         kept.files[.policy] = try policy?.file()
-        kept.files[.rights] = try (kept.rights?.going(on: policy).text).map(DataFile.unnamed(containing:))
+        kept.files[.rights] = try (kept.rights?.text(for: policy)).map(DataFile.unnamed(containing:))
         self.kept.set(kept)
         var all = server.descriptors
         all[.journal] = kept.folder?.lockFD
