@@ -166,7 +166,8 @@ struct DurableRepliesTests {
 extension Hub {
     fileprivate mutating func readAgain() throws {
         durability.readAgain(matching)
-        for case .read(let piece) in try durability.journal?.takeNews(&durability.records) ?? [] { take(piece) }
+        let news = try durability.journal?.takeNews(&durability.records) ?? []
+        for case .read(let piece) in news { take(piece) }
     }
 }
 

@@ -101,7 +101,7 @@ struct HandoverTests {
         let hub = try next(after: kept, hasJournal: hasJournal)
         let end = time.nanoseconds() + 1_000_000_000
         let asker = hub.client()
-        #expect(hub.hub.graces.absences.count == 1)
+        #expect(hub.hub.graces.waiting.count == 1)
         let value =
             ##"{"ok":"get","key":"a","revision":1,"value":1,"by":"cart","when":"2026-01-01T00:00:01Z","live":false,"##
         #expect(hub.ask("get a", from: asker) == value + ##""while":"connected","grace":1000}"##)

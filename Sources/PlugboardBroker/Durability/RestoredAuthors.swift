@@ -122,6 +122,7 @@ extension Hub {
             let program = isProgram ? ProgramName(user: user, name: Array(name)) : nil
             let known = authors.leases[program] ?? keyspace.lifetimes.leases.insert(SessionLease())
             authors.leases[program] = known
+            keyspace.lifetimes.leases[known].name = program
             keyspace.lifetimes.leases[known].grace = record.grace
             lease = known
         }
@@ -141,7 +142,7 @@ extension Hub {
             let left = ends.end.flatMap { deadlines.left(until: $0) } ?? ends.expires - min(now, ends.expires)
             keyspace.setDeadline(deadlines.add(after: left, .expiry(observable)), of: observable)
         }
-        waitForReturns(authors.leases)
+        waitForReturns(Array(authors.leases.values))
         authors.release(&keyspace)
     }
 }

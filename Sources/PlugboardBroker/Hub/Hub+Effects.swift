@@ -102,7 +102,8 @@ extension Hub {
     private mutating func followName(_ session: SessionHandle) {
         let before = sessions[session].grant?.rights
         guard renewRights(of: session), let rights = sessions[session].grant?.rights else { return }
-        if awaits(rights.hidden(.subscribe, since: before), session) { delivery.setAside(session, .revoked, &sessions) }
+        let hidden = rights.hidden(.subscribe, since: before)
+        if awaits(hidden, session) { delivery.setAside(session, .revoked, &sessions) }
     }
 
     /// Ends what a client may not do any more. Returns whether it might see less than before.
@@ -195,7 +196,7 @@ extension Hub {
             limit(session, nil)
         } else if sessions[session].isNamed(plugin.name, keyspace) {
             sessions[session].loseName(&keyspace)
-            _ = graces.withdraw(session)
+            withdrawName(of: session)
             sessions[session].grant?.name = nil
             followName(session)
         }

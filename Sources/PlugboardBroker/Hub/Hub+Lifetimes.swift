@@ -49,7 +49,6 @@ extension Hub {
         keyspace.set(reason, of: observable)
         guard request.isBounded else { return }
         let lease = request.has(.whileConnected) ? sessions[session].makeLease(&keyspace) : nil
-        if let lease { keyspace.lifetimes.leases[lease].grace = graces.milliseconds(of: session) }
         keyspace.bind(observable, to: lease)
         if keyspace[observable].isReserved { takeReport(observable, from: session) }
         guard request.has(.timeToLive) else { return }
@@ -60,7 +59,7 @@ extension Hub {
     /// closes the connection when the last line was sent.
     mutating func part(_ asked: AskedRequest) {
         let session = asked.session
-        try? replaceWill(of: session, by: nil)
+        dropWill(of: session)
         sessions[session].closeReason = .goodbye
         sessions[session].makeBacklog().goodbye = Array(asked.id)
         if supervision.reporter == session { supervision.reporter = nil }
@@ -96,31 +95,30 @@ extension Hub {
 
     /// A broker that stops makes no disconnect actions, because the bus ends for everybody.
     mutating func endLease(of session: SessionHandle) {
-        let program = graces.withdraw(session)
         guard let lease = sessions[session].lease.take() else {
             return sessions[session].endPresence(keyspace)
         }
-        if let program, sessions[session].closeReason != .goodbye, !keyspace.isClosed,
-            !keyspace.lifetimes.leases[lease].isEmpty, graces.hasRoom(for: program.name)
-        {
-            return postpone(lease, of: session, program.name, program.milliseconds)
+        if let name = keyspace.lifetimes.leases[lease].name {
+            graces.withdraw(session, from: name)
+            let isLeft = !keyspace.isClosed && !keyspace.lifetimes.leases[lease].isEmpty
+            if isLeft, sessions[session].closeReason != .goodbye, graces.hasRoom(for: name) {
+                return postpone(lease, of: session, name)
+            }
         }
-        access.account(of: sessions[session]).used.kept -= keyspace.willBytes(of: lease)
         let will = keyspace.lifetimes.end(lease)
         if keyspace.isClosed { return }
         // A client that has written nothing yet has no author until now.
         if will != nil { _ = sessions[session].author(&keyspace) }
         sessions[session].endPresence(keyspace)
-        if let will { writeWill(will, of: session) }
+        if let will { write(will.write, of: will.bytes.span, for: session) }
         deleteEnded(goingOnAt: 0)
     }
 
-    /// If the write of a will fails, nobody is left to be told.
-    private mutating func writeWill(_ will: Will, of session: SessionHandle) {
-        let bytes = will.bytes
+    /// Makes the write of a will. If it fails, nobody is left to be told.
+    private mutating func write(_ will: Request, of bytes: Span<UInt8>, for session: SessionHandle) {
         insight.count(steps: bytes.count / Cost.bytesChangedPerStep)
         do throws(Refusal) {
-            let asked = AskedRequest(will.write, bytes.span, from: session)
+            let asked = AskedRequest(will, bytes, from: session)
             try make(try plan(asked), asked, reason: .will)
         } catch {}
     }
@@ -194,79 +192,68 @@ extension Hub {
     /// A client has taken a name. Returns whether it has what an earlier client of that name left behind. The
     /// supervisor has no grace: its keys say which plugins there are.
     mutating func setGrace(_ milliseconds: UInt64, of session: SessionHandle) -> Bool {
-        _ = graces.withdraw(session)
-        let isProgram = milliseconds > 0 && sessions[session].grant?.isSupervisor != true
-        if let lease = sessions[session].lease {
-            keyspace.lifetimes.setDeadline(.none, grace: isProgram ? milliseconds : 0, of: lease)
-        }
-        guard isProgram else { return false }
+        withdrawName(of: session)
+        guard milliseconds > 0, sessions[session].grant?.isSupervisor != true else { return false }
         let author = sessions[session].author(&keyspace)
         let name = ProgramName(user: sessions[session].peer.user, name: Array(keyspace.authors[author].name))
-        graces.enter(session, name, milliseconds)
-        guard let (lease, absence) = graces.take(name) else { return false }
-        deadlines.cancel(keyspace.lifetimes.leases[lease].deadline)
+        let lease = sessions[session].makeLease(&keyspace)
+        (keyspace.lifetimes.leases[lease].name, keyspace.lifetimes.leases[lease].grace) = (name, milliseconds)
+        graces.enter(session, name)
+        guard let left = graces.take(name) else { return false }
         // Others may have overwritten all of it meanwhile.
-        let isLeft = !keyspace.lifetimes.leases[lease].isEmpty
-        handOver(lease, absence.account, to: session)
+        let isLeft = !keyspace.lifetimes.leases[left].isEmpty
+        deadlines.cancel(keyspace.lifetimes.leases[left].deadline)
+        sessions[session].lease = inherit(left, by: lease)
         return isLeft
     }
 
-    private mutating func handOver(_ left: LeaseHandle, _ before: Account?, to session: SessionHandle) {
-        let account = access.account(of: sessions[session])
-        let lease = inherit(left, before, by: sessions[session].lease, account)
-        sessions[session].lease = lease
-        keyspace.lifetimes.setDeadline(.none, grace: graces.milliseconds(of: session), of: lease)
+    /// A client's name, if it had one, stands for no program any more.
+    mutating func withdrawName(of session: SessionHandle) {
+        guard let lease = sessions[session].lease, let name = keyspace.lifetimes.leases[lease].name else {
+            return
+        }
+        graces.withdraw(session, from: name)
+        (keyspace.lifetimes.leases[lease].name, keyspace.lifetimes.leases[lease].grace) = (nil, 0)
     }
 
     /// A client with a grace has ended. What it leaves behind waits for the next one.
-    private mutating func postpone(
-        _ lease: LeaseHandle, of session: SessionHandle, _ name: ProgramName, _ milliseconds: UInt64
-    ) {
+    private mutating func postpone(_ lease: LeaseHandle, of session: SessionHandle, _ name: ProgramName) {
         sessions[session].endPresence(keyspace)
-        let account = access.account(of: sessions[session])
-        if let other = graces.clients(named: name).last(where: { sessions[$0].isOpen }) {
-            return handOver(lease, account, to: other)
+        let others = graces.clients(named: name)
+        if let other = others.last(where: { sessions[$0].isOpen }), let own = sessions[other].lease {
+            return sessions[other].lease = inherit(lease, by: own)
         }
-        let groups = sessions[session].grant?.groups ?? []
-        let absence = Absence(name: name, client: sessions[session].client, groups: groups, account: account)
-        waitForReturn(lease, absence, milliseconds)
+        keyspace.lifetimes.leases[lease].client = sessions[session].client
+        keyspace.lifetimes.leases[lease].groups = sessions[session].grant?.groups ?? []
+        waitForReturn(lease, name)
     }
 
     /// Waits for a client of this name, with all that earlier ones left behind.
-    private mutating func waitForReturn(_ left: LeaseHandle, _ absence: Absence, _ milliseconds: UInt64) {
-        var lease = left
-        if let (earlier, before) = graces.take(absence.name) {
-            deadlines.cancel(keyspace.lifetimes.leases[earlier].deadline)
-            lease = inherit(earlier, before.account, by: lease, absence.account)
+    private mutating func waitForReturn(_ newest: LeaseHandle, _ name: ProgramName) {
+        var lease = newest
+        if let before = graces.take(name) {
+            deadlines.cancel(keyspace.lifetimes.leases[before].deadline)
+            lease = inherit(before, by: newest)
         }
-        let deadline = deadlines.add(after: milliseconds, .grace(lease))
-        keyspace.lifetimes.setDeadline(deadline, grace: milliseconds, of: lease)
-        graces.wait(lease, absence)
+        let grace = keyspace.lifetimes.leases[lease].grace
+        keyspace.lifetimes.leases[lease].deadline = deadlines.add(after: grace, .grace(lease))
+        graces.wait(lease, for: name)
     }
 
-    /// What two clients leave behind is one from now on. The account of the later one pays for the will.
-    private mutating func inherit(
-        _ earlier: LeaseHandle, _ before: Account?, by later: LeaseHandle?, _ account: Account?
-    ) -> LeaseHandle {
-        var lease = earlier
-        before?.used.kept -= keyspace.willBytes(of: earlier)
-        account?.used.kept -= keyspace.willBytes(of: later)
-        if let later {
-            let (all, moved) = keyspace.lifetimes.inherit(earlier, by: later)
-            lease = all
-            insight.count(steps: moved / Cost.movedPerStep)
-        }
-        account?.used.kept += keyspace.willBytes(of: lease)
+    /// What two clients leave behind is one from now on.
+    private mutating func inherit(_ earlier: LeaseHandle, by later: LeaseHandle) -> LeaseHandle {
+        let (lease, moved) = keyspace.lifetimes.inherit(earlier, by: later)
+        insight.count(steps: moved / Cost.movedPerStep)
         return lease
     }
 
     /// What an earlier broker's clients had bound waits for those that may come back, if it wasn't deleted or overwritten
     /// later. Their time begins anew.
-    mutating func waitForReturns(_ leases: [ProgramName?: LeaseHandle]) {
-        for (name, lease) in leases.sorted(by: { $0.value.slot < $1.value.slot }) {
+    mutating func waitForReturns(_ leases: [LeaseHandle]) {
+        for lease in leases.sorted(by: { $0.slot < $1.slot }) {
             let left = keyspace.lifetimes.leases[lease]
-            if let name, !left.isEmpty, graces.hasRoom(for: name) {
-                waitForReturn(lease, Absence(name: name), left.grace)
+            if let name = left.name, !left.isEmpty, graces.hasRoom(for: name) {
+                waitForReturn(lease, name)
             } else {
                 keyspace.lifetimes.end(lease)
             }
@@ -275,20 +262,22 @@ extension Hub {
 
     /// A client hasn't come back in time. For its will, it is here once more for a moment.
     private mutating func endGrace(of lease: LeaseHandle) {
-        guard let absence = graces.takeLate(lease) else { return }
-        let peer = PeerIdentity(process: 0, user: absence.name.user)
-        absence.account?.used.kept -= keyspace.willBytes(of: lease)
-        if keyspace.willBytes(of: lease) == 0 || !access.admits(peer, absence.groups) {
+        guard let name = keyspace.lifetimes.leases[lease].name.take(), graces.take(name) != nil else {
+            return
+        }
+        let peer = PeerIdentity(process: 0, user: name.user)
+        let client = keyspace.lifetimes.leases[lease].client
+        let groups = keyspace.lifetimes.leases[lease].groups
+        if keyspace.lifetimes.leases[lease].will == nil || !access.admits(peer, groups) {
             keyspace.lifetimes.end(lease)
             return deleteEnded(goingOnAt: 0)
         }
-        let session = sessions.insert(Session(client: absence.client, peer: peer))
-        place(session, absence.groups)
-        let name = JSONText.characters(absence.name.name.span.extracting(1..<(absence.name.name.count - 1)))
-        sessions[session].rename(name.span, &keyspace)
-        applyRules(name.span, of: session)
+        let session = sessions.insert(Session(client: client, peer: peer))
+        place(session, groups)
+        let characters = JSONText.characters(name.name.span.extracting(1..<(name.name.count - 1)))
+        sessions[session].rename(characters.span, &keyspace)
+        applyRules(characters.span, of: session)
         sessions[session].lease = lease
-        access.account(of: sessions[session]).used.kept += keyspace.willBytes(of: lease)
         forget(session)
     }
 }

@@ -9,7 +9,7 @@ extension Hub: Checked {
     /// Throws the first thing that doesn't hold.
     func checkInvariants() throws(BrokenInvariant) {
         // What open clients would leave behind, and what waits for those that may come back.
-        let leases = sessions.handles.compactMap { sessions[$0].lease } + graces.absences.keys
+        let leases = sessions.handles.compactMap { sessions[$0].lease } + graces.waiting.values
         try keyspace.checkInvariants(deadlines, leases)
         try deadlines.checkInvariants()
         try checkSubscriptions()
@@ -71,10 +71,10 @@ extension Hub: Checked {
             try Window.always.hold("the deadline of a rhythm is there", isTimed, of: name)
             waiting += 1
         }
-        for (lease, absence) in graces.absences {
-            let ticket = keyspace.lifetimes.leases[lease].deadline
-            let isTimed = deadlines.deadline(of: ticket) == .grace(lease)
-            try always.hold("one for each who may come back", isTimed, of: "client \(absence.client)")
+        for lease in graces.waiting.values {
+            let left = keyspace.lifetimes.leases[lease]
+            let isTimed = deadlines.deadline(of: left.deadline) == .grace(lease)
+            try always.hold("one for each who may come back", isTimed, of: "client \(left.client)")
             waiting += 1
         }
         let all = deadlines.all
@@ -167,16 +167,15 @@ extension Hub: Checked {
             var use = found[account] ?? Quota()
             use.connections += 1
             use.subscriptions += sessions[session].calls?.services.count ?? 0
-            use.kept += keyspace.willBytes(of: sessions[session].lease)
             for subscription in sessions[session].subscriptions.list.all {
                 use.subscriptions += patternCount(of: subscription)
                 use.kept += matching[subscription].filter?.bytes ?? 0
             }
             found[account] = use
         }
-        for (lease, absence) in graces.absences {
-            guard let account = absence.account else { continue }
-            found[ObjectIdentifier(account), default: Quota()].kept += keyspace.willBytes(of: lease)
+        keyspace.lifetimes.leases.forEach { lease in
+            guard let will = keyspace.lifetimes.leases[lease].will else { return }
+            found[ObjectIdentifier(will.account), default: Quota()].kept += will.bytes.count
         }
         for observable in keyspace.all.handles
         where keyspace[observable].hasValue && !keyspace[observable].isReserved {

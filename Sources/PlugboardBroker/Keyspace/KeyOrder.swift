@@ -63,7 +63,9 @@ struct KeyOrder: ~Copyable {
     }
 
     /// The towers from which the next step on each level would reach or pass `key`.
-    private func towers(before key: Span<UInt8>, in all: borrowing Slab<Observable>) -> List<ObservableHandle> {
+    private func towers(
+        before key: Span<UInt8>, in all: borrowing Slab<Observable>
+    ) -> List<ObservableHandle> {
         var towers = List(repeating: ObservableHandle.none, count: Self.heightMax)
         var tower = ObservableHandle.none
         for level in towers.indices.reversed() {

@@ -381,8 +381,6 @@ struct Keyspace: ~Copyable {
         lifetimes.end(ofBondIn: extras(of: observable).bond)
     }
 
-    func willBytes(of lease: LeaseHandle?) -> Int { lease.map { lifetimes.leases[$0].willBytes } ?? 0 }
-
     // MARK: Restoring
 
     /// Of writes up to `snapshotRevision`, only the values that were left are known.
@@ -390,9 +388,7 @@ struct Keyspace: ~Copyable {
         history.begin(after: snapshotRevision)
         order.fill(&all)
         isLoading = false
-        var unneeded: [ObservableHandle] = []
-        all.forEach { if !all[$0].isNeeded { unneeded.append($0) } }
-        for observable in unneeded { remove(observable) }
+        for observable in all.handles where !all[observable].isNeeded { remove(observable) }
         endTurn()
     }
 }

@@ -77,16 +77,17 @@ struct Lifetimes: ~Copyable {
         return (true, bonds[bond].deadline, grace == .none ? nil : grace, leases[lease].grace)
     }
 
-    /// Queues the bound keys of a connection that has ended. Returns its will.
+    /// Queues the bound keys of a connection that has ended. Returns its will, which isn't kept any more.
     @discardableResult
-    mutating func end(_ lease: LeaseHandle) -> Will? {
+    mutating func end(_ lease: LeaseHandle) -> (write: Request, bytes: [UInt8])? {
         leases[lease].deadline = .none
         ended.append(lease)
-        return leases[lease].will.take()
+        guard let will = leases[lease].will.take() else { return nil }
+        return (will.write, will.bytes)
     }
 
     /// What an earlier connection left behind and that of a later one are one from now on, with the earlier keys first.
-    /// Of two wills, the later one counts. Returns the lease that has all, and how many bonds have another one than
+    /// All else is the later one's, if it has any. Returns the lease that has all, and how many bonds have another one than
     /// before: the fewer ones, so that this happens to none of them often, however often a program comes back.
     mutating func inherit(_ earlier: LeaseHandle, by later: LeaseHandle) -> (LeaseHandle, moved: Int) {
         let isEarlierLonger = leases[earlier].count > leases[later].count
@@ -104,15 +105,12 @@ struct Lifetimes: ~Copyable {
         let (end, begin) = (leases[earlier].last, leases[later].first)
         setNext(of: end, to: begin, in: earlier)
         setPrevious(of: begin, to: end, in: later)
-        (leases[kept].first, leases[kept].last) = (leases[earlier].first, leases[later].last)
-        leases[kept].will = leases[leases[later].willBytes > 0 ? later : earlier].will
-        let moved = leases.remove(gone).count
-        leases[kept].count += moved
-        return (kept, Int(moved))
-    }
-
-    mutating func setDeadline(_ deadline: DeadlineTicket, grace: UInt64, of lease: LeaseHandle) {
-        (leases[lease].deadline, leases[lease].grace) = (deadline, grace)
+        var all = leases[later]
+        all.first = leases[earlier].first
+        all.count += leases[earlier].count
+        all.will = all.will ?? leases[earlier].will
+        leases[kept] = all
+        return (kept, Int(leases.remove(gone).count))
     }
 
     /// The next key to delete because its connection has ended. Returns the same key until that is unbound.
@@ -217,8 +215,8 @@ extension Deadlines {
 }
 
 // What a client leaves behind when its connection ends: a write that is made then, and bound keys that are
-// deleted. Only clients that have either get one. Owned by `Lifetimes`. The session holds its handle until
-// the connection ends.
+// deleted. Only clients that have either, or a grace, get one. Owned by `Lifetimes`. The session holds its handle
+// until the connection ends.
 
 typealias LeaseHandle = Handle<SessionLease>
 
@@ -228,22 +226,29 @@ struct SessionLease {
     fileprivate(set) var last: UInt32 = 0
     /// How many bonds it has.
     fileprivate(set) var count: Int32 = 0
+    /// The client's name, if that has a grace; and the grace in milliseconds.
+    var name: ProgramName?
+    var grace: UInt64 = 0
     /// Until when the client may come back; `.none` if it isn't gone.
     var deadline = DeadlineTicket.none
-    /// The grace of its name in milliseconds; 0 if it has none.
-    var grace: UInt64 = 0
+    /// The client that is gone, 0 for one of an earlier broker; and its groups.
+    var client: UInt64 = 0
+    var groups: [UInt32] = []
     var will: Will?
     var isEmpty: Bool { count == 0 && will == nil }
-
-    var willBytes: Int { will?.bytes.count ?? 0 }
 }
 
-struct Will {
+/// Counts for an account as long as it is kept.
+final class Will {
     /// Its ranges are of `bytes`.
     let write: Request
     let bytes: [UInt8]
+    let account: Account
 
-    init(_ write: Request, in line: Span<UInt8>) {
+    /// Throws unless the account has room for it instead of the will before.
+    init(
+        _ write: Request, in line: Span<UInt8>, of account: Account, insteadOf before: Will?
+    ) throws(Refusal) {
         var copy = write
         var bytes: [UInt8] = []
         for part in [\Request.key, \.value, \.field] {
@@ -253,7 +258,12 @@ struct Will {
         }
         copy.originStart = bytes.count
         bytes.append(write.origin(of: line))
-        self.write = copy
-        self.bytes = bytes
+        try account.checkRoom(kept: bytes.count - (before?.bytes.count ?? 0))
+        (self.write, self.bytes, self.account) = (copy, bytes, account)
+        account.used.kept += bytes.count
+    }
+
+    deinit {
+        account.used.kept -= bytes.count
     }
 }

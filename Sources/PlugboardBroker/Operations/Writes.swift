@@ -442,21 +442,18 @@ extension Hub {
         if let write = requests.decoder.writes.first {
             try Key.checkWritable(write, asked.line)
             if sessions[session].isGuarded { try access.checkWrite(write, asked.line, sessions[session]) }
-            try replaceWill(of: session, by: Will(write, in: asked.line))
+            let before = sessions[session].lease.flatMap { keyspace.lifetimes.leases[$0].will }
+            let account = access.account(of: sessions[session])
+            let will = try Will(write, in: asked.line, of: account, insteadOf: before)
+            let lease = sessions[session].makeLease(&keyspace)
+            keyspace.lifetimes.leases[lease].will = will
         } else {
-            try replaceWill(of: session, by: nil)
+            dropWill(of: session)
         }
         replyDone(.will, id: asked.id, to: session)
     }
 
-    mutating func replaceWill(of session: SessionHandle, by will: Will?) throws(Refusal) {
-        let (bytes, lease) = (will?.bytes.count ?? 0, sessions[session].lease)
-        let account = access.account(of: sessions[session])
-        let growth = bytes - keyspace.willBytes(of: lease)
-        try account.checkRoom(kept: growth)
-        account.used.kept += growth
-        if will == nil, lease == nil { return }
-        let made = sessions[session].makeLease(&keyspace)
-        keyspace.lifetimes.leases[made].will = will
+    mutating func dropWill(of session: SessionHandle) {
+        if let lease = sessions[session].lease { keyspace.lifetimes.leases[lease].will = nil }
     }
 }
