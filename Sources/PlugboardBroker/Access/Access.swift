@@ -11,7 +11,7 @@ struct Access: ~Copyable {
     private let inPlace = InPlace()
     let owner: UInt32
     /// Nil if there is no policy. Then every client may do everything.
-    private var policy: Policy?
+    private(set) var policy: Policy?
     /// By the places of their rules. Clients to whom the same rules apply share them.
     private var made: [[Int]: Rights] = [:]
     /// What `compare` was asked last.
@@ -31,9 +31,6 @@ struct Access: ~Copyable {
     }
 
     // MARK: The policy
-
-    var followsPolicy: Bool { policy != nil }
-    var policyText: [UInt8]? { policy?.text }
 
     func admits(_ peer: PeerIdentity, _ groups: [UInt32]) -> Bool {
         policy?.admits(peer.user, groups, owner: owner) ?? (peer.user == owner || peer.user == 0)
@@ -57,9 +54,6 @@ struct Access: ~Copyable {
     func hasStood(since revision: UInt64) -> Bool {
         policy == nil || revision > policyRevision || revision == 0
     }
-
-    /// How many rules have to be looked at to find what a client may do.
-    var ruleCount: Int { policy?.rules.count ?? 0 }
 
     /// What a client may do under the policy; nil if there is no policy.
     mutating func rights(of peer: PeerIdentity, _ groups: [UInt32], name: String?) -> Rights? {

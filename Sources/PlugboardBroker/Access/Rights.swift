@@ -122,8 +122,8 @@ struct CarriedRights: Sendable {
     private let plugins: [[UInt8]]
 
     init(_ access: borrowing Access, _ supervision: borrowing Supervision) {
-        policy = access.policyText
-        policyRevision = access.followsPolicy ? access.policyRevision : nil
+        policy = access.policy?.text
+        policyRevision = policy == nil ? nil : access.policyRevision
         (supervisorName, plugins) = (supervision.supervisorName, supervision.reports)
     }
 
@@ -169,7 +169,7 @@ struct CarriedRights: Sendable {
     /// Gives them to the successor. Call it when its policy and its supervisor are set, and before the
     /// first client connects.
     func give(to access: inout Access, _ supervision: inout Supervision) {
-        if let policyRevision, access.policyText == policy { access.restore(policySince: policyRevision) }
+        if let policyRevision, access.policy?.text == policy { access.restore(policySince: policyRevision) }
         guard supervision.supervisor != nil else { return }
         supervision.supervisorName = supervisorName
         for text in plugins {

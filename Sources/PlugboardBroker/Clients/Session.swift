@@ -198,7 +198,8 @@ struct Session: ~Copyable, Checked {
 
     @inline(never)
     private mutating func makeAuthor(_ keyspace: inout Keyspace) -> AuthorHandle {
-        let author = keyspace.authors.makeUnnamed(presence(keyspace))
+        let name = Array("#\(client)".utf8)
+        let author = keyspace.authors.make(name: name.span, presence: presence(keyspace))
         sign(as: author, &keyspace)
         return author
     }
@@ -277,9 +278,7 @@ struct SessionTable: ~Copyable {
     var handles: [SessionHandle] { all.handles }
 
     func find(client: UInt64) -> SessionHandle? {
-        var found: SessionHandle?
-        all.forEach { if all[$0].client == client, all[$0].isOpen { found = $0 } }
-        return found
+        handles.first { all[$0].client == client && all[$0].isOpen }
     }
 
     /// A client by its number. It must be of the same user, unless root asks.

@@ -93,7 +93,7 @@ extension Hub {
     /// A client has taken a name, and rules may be about that name.
     mutating func applyRules(_ name: Span<UInt8>, of session: SessionHandle) {
         guard let grant = sessions[session].grant else { return }
-        insight.count(steps: access.ruleCount)
+        insight.count(steps: access.policy?.ruleCount ?? 0)
         grant.name = String(name)
         followName(session)
     }

@@ -110,14 +110,6 @@ struct Authors: ~Copyable {
         return author
     }
 
-    /// Makes the author of a client that has not given its name: `#7`.
-    mutating func makeUnnamed(_ presence: Liveness) -> AuthorHandle {
-        var name = ByteBuffer()
-        name.append("#")
-        name.append(decimal: presence.client)
-        return make(name: name.bytes, presence: presence)
-    }
-
     mutating func retain(_ author: AuthorHandle) {
         all[author].references += 1
     }

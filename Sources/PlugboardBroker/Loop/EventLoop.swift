@@ -248,7 +248,7 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
         guard hub.sessions.count < Limits.clientsMax else { return turnAway(descriptor, .clients) }
         let peer = network.peer(of: descriptor)
         // Only a policy may name groups.
-        let groups = hub.access.followsPolicy ? network.groups(of: descriptor) : []
+        let groups = hub.access.policy != nil ? network.groups(of: descriptor) : []
         guard hub.access.admits(peer, groups) else { return turnAway(descriptor, .forbidden) }
         guard hub.access.hasRoom(for: peer.user) else { return turnAway(descriptor, .quota) }
         let since = time.millisecondsSince1970()

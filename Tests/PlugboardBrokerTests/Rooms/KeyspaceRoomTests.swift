@@ -17,7 +17,7 @@ struct KeyspaceRoomTests {
         let author: AuthorHandle
 
         init() {
-            author = keyspace.authors.makeUnnamed(Liveness(client: 7))
+            author = keyspace.authors.make(name: StaticString("#7").bytes, presence: Liveness(client: 7))
         }
 
         @discardableResult
