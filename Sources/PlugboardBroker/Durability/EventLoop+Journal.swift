@@ -79,13 +79,9 @@ extension EventLoop {
     mutating func writeRecords() throws {
         guard hub.durability.journal != nil else { return }
         try hub.durability.write(revision: hub.revision)
-        try beginSnapshots()
+        try hub.beginSnapshots()
         try hub.durability.askForSync(time)
         if hub.durability.hasNews { try takeJournalNews() }
-    }
-
-    private mutating func beginSnapshots() throws {
-        while hub.beginSnapshot() { try hub.durability.journal?.keepRoom(&hub.durability.records) }
     }
 
     /// Does the journal's work of once a second, while something was written or is still to be.
@@ -93,7 +89,7 @@ extension EventLoop {
         if hub.durability.isGathering { try hub.durability.askForSync(time) }
         if hub.durability.hasNews { try takeJournalNews() }
         guard try hub.durability.tick(time) else { return }
-        try beginSnapshots()
+        try hub.beginSnapshots()
         if hub.durability.hasNews { try takeJournalNews() }
     }
 

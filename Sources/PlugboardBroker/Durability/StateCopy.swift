@@ -80,6 +80,10 @@ extension Hub {
         return true
     }
 
+    mutating func beginSnapshots() throws {
+        while beginSnapshot() { try durability.journal?.keepRoom(&durability.records) }
+    }
+
     /// Makes room in the journal for a record of so many bytes, or throws; then nothing has changed.
     @inline(never)
     mutating func makeRoom(needed: Int) throws(Refusal) {

@@ -150,7 +150,7 @@ extension Hub {
         forgetReleased()
         _ = beginSnapshot()
         try durability.journal?.settleFirst(&durability.records)
-        while beginSnapshot() { try durability.journal?.keepRoom(&durability.records) }
+        try beginSnapshots()
         deleteEnded(goingOnAt: 0)
     }
 

@@ -9,7 +9,6 @@ import PlugboardWire
 struct KeyOrder: ~Copyable {
     private static let heightMax = 12
     private var head = List(repeating: ObservableHandle.none, count: heightMax)
-    private var random: UInt64 = 0x2545_F491_4F6C_DD1D
 
     /// The first observable whose key isn't less than `key`; `.none` if there is none.
     func first(from key: Span<UInt8>, in all: borrowing Slab<Observable>) -> ObservableHandle {
@@ -82,13 +81,8 @@ struct KeyOrder: ~Copyable {
         left.order(to: right) < 0
     }
 
-    /// A random height for the next observable: each further level has a chance of one in four (xorshift64).
-    mutating func nextHeight() -> Int {
-        random ^= random << 13
-        random ^= random >> 7
-        random ^= random << 17
-        return min(Self.heightMax, 1 + random.trailingZeroBitCount / 2)
-    }
+    /// The height of a key by its hash, which nobody can choose: each further level has a chance of one in four.
+    static func height(of hash: UInt64) -> Int { min(heightMax, 1 + hash.trailingZeroBitCount / 2) }
 }
 
 /// A key with its first 16 bytes, which mostly suffice to compare it.

@@ -169,7 +169,7 @@ struct Keyspace: ~Copyable {
 
     /// The key is well-formed and has no observable. `valueCount` is 0 if no value is expected soon.
     mutating func insert(_ key: Span<UInt8>, hash: UInt64, valueCount: Int = 0) -> ObservableHandle {
-        let height = order.nextHeight()
+        let height = KeyOrder.height(of: hash)
         let observable = all.insert(Observable(key: key, height: height, valueCount: valueCount))
         index.insert(hash, observable.slot, atOnce: isLoading)
         if !isLoading { order.insert(observable, in: &all) }
