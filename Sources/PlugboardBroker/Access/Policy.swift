@@ -2,7 +2,6 @@
 // quotas. A value that doesn't change. All rules that apply to a client count, in any order. What none of
 // them allows is forbidden. What one of them denies is forbidden, even if others allow it.
 
-import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 

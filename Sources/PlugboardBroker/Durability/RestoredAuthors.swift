@@ -2,7 +2,6 @@
 
 import PlugboardJournal
 import PlugboardMemory
-import PlugboardPosix
 import PlugboardWire
 
 /// The authors that a journal names. None of them is connected any more.

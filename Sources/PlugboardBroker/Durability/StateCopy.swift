@@ -3,7 +3,6 @@
 
 import PlugboardJournal
 import PlugboardMemory
-import PlugboardPosix
 import PlugboardWire
 
 /// A copy that is being made. Owned by `Durability`.

@@ -4,7 +4,6 @@
 // What always holds: what waits for a client has a deadline and belongs to no other connection, and at most one
 // lease waits for each name.
 
-import PlugboardMemory
 import PlugboardWire
 
 struct ProgramName: Hashable {

@@ -3,7 +3,6 @@
 // which lends it the observables.
 
 import PlugboardMemory
-import PlugboardPosix
 import PlugboardWire
 
 struct KeyOrder: ~Copyable {
@@ -171,10 +170,10 @@ struct NearestKeys: ~Copyable, ~Escapable {
         var search = NearestKeys(key, grant)
         search.lookForSlips(table)
         let meant = search.names
-        if !meant.isEmpty { return "did you mean \(listed(meant, "or"))?" }
+        if !meant.isEmpty { return "did you mean \(Suggestion.listed(meant, "or"))?" }
         search.lookBelow(table)
         let below = search.names
-        return below.isEmpty ? nil : "below it there is \(listed(below, "and"))"
+        return below.isEmpty ? nil : "below it there is \(Suggestion.listed(below, "and"))"
     }
 
     @_lifetime(copy key)
@@ -267,11 +266,6 @@ struct NearestKeys: ~Copyable, ~Escapable {
         var end = 0
         while end < shorter - start, left[left.count - 1 - end] == right[right.count - 1 - end] { end += 1 }
         return max(left.count, right.count) - start - end
-    }
-
-    private static func listed(_ names: [String], _ word: String) -> String {
-        guard let last = names.last, names.count > 1 else { return names.first ?? "" }
-        return "\(names.dropLast().joined(separator: ", ")) \(word) \(last)"
     }
 
     private static let dot = UInt8(ascii: ".")

@@ -4,7 +4,6 @@
 // fetches as little memory as possible.
 
 import PlugboardMemory
-import PlugboardPosix
 import PlugboardWire
 
 typealias ObservableHandle = Handle<Observable>

@@ -24,6 +24,12 @@ public enum Suggestion {
         nearest(to: word, among: candidates).map { "did you mean \"\($0)\"?" }
     }
 
+    /// Names in a sentence: "a, b or c".
+    public static func listed(_ names: [String], _ conjunction: String) -> String {
+        guard let last = names.last, names.count > 1 else { return names.first ?? "" }
+        return "\(names.dropLast().joined(separator: ", ")) \(conjunction) \(last)"
+    }
+
     /// The number of bytes that were added, lost, changed or swapped.
     public static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
         guard !left.isEmpty, !right.isEmpty else { return max(left.count, right.count) }

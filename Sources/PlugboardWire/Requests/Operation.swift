@@ -36,8 +36,7 @@ extension Operation {
 
     /// The names of the writes: "publish, emit, patch, add or delete".
     public static func writes(_ conjunction: String) -> String {
-        let names = allCases.filter(\.isWrite).map { $0.name.text }
-        return "\(names.dropLast().joined(separator: ", ")) \(conjunction) \(names[names.count - 1])"
+        Suggestion.listed(allCases.filter(\.isWrite).map { $0.name.text }, conjunction)
     }
 
     /// The words of the greeting's `features` that name abilities of operations.
