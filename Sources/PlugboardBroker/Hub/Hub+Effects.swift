@@ -189,7 +189,9 @@ extension Hub {
             limit(session, before)
             supervision.addOrphan(session, of: plugin, sessions[session].peer)
         } else if own == nil, supervision.plugin(of: sessions[session].peer) === plugin {
-            leaveObservers(session, of: plugin)
+            // No plugin is started for itself.
+            let subscriptions = sessions[session].subscriptions.list.all
+            plugin.demand?.observers -= subscriptions.count { isObserver($0, of: plugin) }
             bind(session, to: plugin, [])
             followName(session)
             endForbidden(of: session)

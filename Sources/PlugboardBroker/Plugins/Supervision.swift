@@ -152,7 +152,6 @@ struct PluginReport {
     fileprivate(set) var isExpected: Bool
     /// For a plugin on demand: after how long without demand it is no longer wanted. Otherwise nil.
     let idleNanoseconds: UInt64?
-    /// JSON with the members that a broker applies.
     let text: [UInt8]
 
     static let idleSecondsMax: UInt32 = 86_400
@@ -167,7 +166,6 @@ struct PluginReport {
         }
         var (name, process, may): (String?, Int32?, ActionPatterns?)
         var (state, isOnDemand, idle): (String, Bool, UInt32) = ("", false, Self.idleSecondsDefault)
-        var text = Array("{".utf8)
         for member in json.children(0, of: value) {
             let content = json.bytes(member + 1, of: value)
             switch json.text(member, of: value) {
@@ -176,24 +174,18 @@ struct PluginReport {
             case "state": state = json.text(member + 1, of: value)
             case "start": isOnDemand = content.isEqual(to: #""demand""#)
             case "idle":
-                guard let seconds = UInt32(String(content)),
-                    seconds <= Self.idleSecondsMax
-                else { throw fault("\"idle\" is a number of seconds, \(Self.idleSecondsMax) at most") }
-                idle = seconds
+                idle = UInt32(String(content)) ?? .max
+                guard idle <= Self.idleSecondsMax else {
+                    throw fault("\"idle\" is a number of seconds, \(Self.idleSecondsMax) at most")
+                }
             case "pid":
-                guard let number = Int32(String(content)), number > 0 else {
-                    throw fault("\"pid\" is a process's number")
-                }
-                process = number
+                process = Int32(String(content))
+                guard let process, process > 0 else { throw fault("\"pid\" is a process's number") }
             case "may":
-                guard let patterns = PolicyReader.patterns(in: content) else {
-                    throw fault("\"may\" has patterns for the actions of a policy")
-                }
-                may = patterns
-            default: continue
+                may = PolicyReader.patterns(in: content)
+                guard may != nil else { throw fault("\"may\" has patterns for the actions of a policy") }
+            default: break
             }
-            if text.count > 1 { text.append(UInt8(ascii: ",")) }
-            text += Array(json.bytes(member, of: value)) + [UInt8(ascii: ":")] + Array(content)
         }
         guard let name, ClientName.refusal(Array(name.utf8).span, at: 0) == nil else {
             throw fault("\"name\" is the name of a client")
@@ -201,7 +193,7 @@ struct PluginReport {
         (self.name, self.process, self.may) = (name, process, may)
         (isRunning, isExpected) = (state == "running", !["broken", "stopped", "ended"].contains(state))
         idleNanoseconds = isOnDemand && may != nil ? UInt64(idle) * 1_000_000_000 : nil
-        self.text = text + [UInt8(ascii: "}")]
+        text = Array(value)
     }
 
     /// What its clients may do; nil if that isn't limited. How it is, it may always tell.
@@ -224,12 +216,6 @@ extension Hub {
     /// Subscriptions of a client that is being closed count until they end, because they are subtracted then.
     func countObservers(of plugin: SupervisedPlugin) -> Int {
         matching.handles.count { isObserver($0, of: plugin) }
-    }
-
-    /// A client is about to become a part of a plugin, and no plugin is started for itself.
-    func leaveObservers(_ session: SessionHandle, of plugin: SupervisedPlugin) {
-        let own = sessions[session].subscriptions.list.all
-        plugin.demand?.observers -= own.count { isObserver($0, of: plugin) }
     }
 
     func isObserver(_ subscription: SubscriptionHandle, of plugin: SupervisedPlugin) -> Bool {
