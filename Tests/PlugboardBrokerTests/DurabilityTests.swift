@@ -193,7 +193,7 @@ struct ReadAgainTests {
         let known = test.hub.sessions[observer].backlog
         let backlog = try #require(known)
         #expect(backlog.gatheredBytes > 200_000)
-        let bytes = test.hub.sessions[observer].owedBytes
+        let bytes = test.hub.sessions[observer].waitingBytes
         #expect(bytes >= backlog.gatheredBytes)
         test.endTurn()
         while lines < 20 {

@@ -102,7 +102,7 @@ struct WalkTests {
         let owed = try #require(known)
         #expect(owed.owedCount == 0)
         #expect([1, 2, 3, 4, 5].map { $0 * OwedKey.countedBytes }.contains(owed.gatheredBytes))
-        let bytes = hub.hub.sessions[asker].owedBytes
+        let bytes = hub.hub.sessions[asker].waitingBytes
         #expect(bytes == owed.gatheredBytes)
         hub.leave(asker)
         #expect(owed.gatheredBytes == 0)

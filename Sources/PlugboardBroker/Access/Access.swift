@@ -33,7 +33,7 @@ struct Access: ~Copyable {
     // MARK: The policy
 
     func admits(_ peer: PeerIdentity, _ groups: [UInt32]) -> Bool {
-        policy?.admits(peer.user, groups, owner: owner) ?? (peer.user == owner || peer.user == 0)
+        peer.user == owner || peer.user == 0 || policy?.admits(peer.user, groups, owner: owner) == true
     }
 
     mutating func follow(_ policy: Policy, since revision: UInt64, _ sessions: borrowing SessionTable) {
@@ -185,13 +185,8 @@ extension Session {
 
     private static let callBytes = 512
 
-    /// The bytes that wait for this client: its outbox, its catch-up, owed keys, and its unanswered calls.
-    var owedBytes: Int { outbox.keptCount + waitingBytes }
-
-    /// The same without the bytes that it shares with other clients.
-    var ownOwedBytes: Int { outbox.keptOwnCount + waitingBytes }
-
-    private var waitingBytes: Int {
+    /// The bytes that wait for this client besides its outbox: its catch-up, owed keys, and its unanswered calls.
+    var waitingBytes: Int {
         guard isOpen else { return 0 }
         let bytes = (calls?.made.count ?? 0) * Self.callBytes
         guard let backlog else { return bytes }

@@ -115,9 +115,10 @@ extension Hub {
     /// Counts anew what a client is owed, and closes the client if that is too much.
     @inline(never)
     mutating func countOwed(to session: SessionHandle) {
+        // The common account doesn't pay for what its client shares with others.
         let isCommon = access.payer(of: .owed, sessions[session]) === access.common
-        let bytes = isCommon ? sessions[session].ownOwedBytes : sessions[session].owedBytes
-        recount(.owed, bytes, of: session)
+        let unread = isCommon ? sessions[session].outbox.keptOwnCount : sessions[session].outbox.keptCount
+        recount(.owed, unread + sessions[session].waitingBytes, of: session)
     }
 
     /// Closes the client only if its bytes have grown: who reads is not the one who takes too much.

@@ -82,11 +82,9 @@ public struct Policy: Equatable, Sendable {
         rules.contains { $0.users != .unsaid || !$0.groups.isEmpty }
     }
 
-    /// Whether a user may connect: the broker's own user, root, and users to whom a rule applies.
+    /// Whether a user may connect because a rule applies to it. The broker's own user and root may in any case.
     func admits(_ user: UInt32, _ groups: [UInt32], owner: UInt32) -> Bool {
-        if user == owner || user == 0 { return true }
-        return user != PeerIdentity.unknown.user
-            && rules.contains { $0.concerns(user, groups, owner: owner) }
+        user != PeerIdentity.unknown.user && rules.contains { $0.concerns(user, groups, owner: owner) }
     }
 
     /// A user's quota. The broker's own user and root have one only if the policy names them.

@@ -71,8 +71,7 @@ extension EventLoop {
 
     @inline(__always)
     mutating func keepRecords() throws {
-        if hub.durability.isWritten { return }
-        try writeRecords()
+        if !hub.durability.isWritten { try writeRecords() }
     }
 
     @inline(never)

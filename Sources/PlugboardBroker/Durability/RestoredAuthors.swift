@@ -6,8 +6,10 @@ import PlugboardWire
 
 /// The authors that a journal names. None of them is connected any more.
 struct RestoredAuthors: ~Copyable {
-    /// What ends values, as far as they weren't overwritten.
-    fileprivate var ends: [ObservableHandle: RestoredEnd] = [:]
+    /// The revisions of values that end, as far as they weren't overwritten; and when they were written and end, in
+    /// milliseconds since 1970.
+    fileprivate var ends:
+        [ObservableHandle: (revision: UInt64, when: UInt64, expires: UInt64, end: EndSinceBoot?)] = [:]
     /// The values that were bound to connections, by programs that may come back; those of others under nil.
     fileprivate var leases: [ProgramName?: LeaseHandle] = [:]
     /// The author of the last record, with a reference. Most records have the same author as the one before.
@@ -127,8 +129,7 @@ extension Hub {
         }
         keyspace.bind(observable, to: lease)
         guard record.expires > 0 else { return }
-        authors.ends[observable] = RestoredEnd(
-            revision: record.revision, when: record.when, expires: record.expires, end: record.end(of: line))
+        authors.ends[observable] = (record.revision, record.when, record.expires, record.end(of: line))
     }
 
     /// Call when all was read: from now on, values end that were bound to a time. `when` is the time of the last
@@ -144,12 +145,4 @@ extension Hub {
         waitForReturns(Array(authors.leases.values))
         authors.release(&keyspace)
     }
-}
-
-/// When a value of an earlier broker ends.
-private struct RestoredEnd {
-    let revision: UInt64
-    /// When it was written, and when it ends, in milliseconds since 1970.
-    let (when, expires): (UInt64, UInt64)
-    let end: EndSinceBoot?
 }

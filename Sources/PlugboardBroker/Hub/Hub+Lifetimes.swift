@@ -199,7 +199,7 @@ extension Hub {
         let lease = sessions[session].makeLease(&keyspace)
         (keyspace.lifetimes.leases[lease].name, keyspace.lifetimes.leases[lease].grace) = (name, milliseconds)
         graces.enter(session, name)
-        guard let left = graces.take(name) else { return false }
+        guard let left = graces.waiting.removeValue(forKey: name) else { return false }
         // Others may have overwritten all of it meanwhile.
         let isLeft = !keyspace.lifetimes.leases[left].isEmpty
         deadlines.cancel(keyspace.lifetimes.leases[left].deadline)
@@ -231,13 +231,13 @@ extension Hub {
     /// Waits for a client of this name, with all that earlier ones left behind.
     private mutating func waitForReturn(_ newest: LeaseHandle, _ name: ProgramName) {
         var lease = newest
-        if let before = graces.take(name) {
+        if let before = graces.waiting.removeValue(forKey: name) {
             deadlines.cancel(keyspace.lifetimes.leases[before].deadline)
             lease = inherit(before, by: newest)
         }
         let grace = keyspace.lifetimes.leases[lease].grace
         keyspace.lifetimes.leases[lease].deadline = deadlines.add(after: grace, .grace(lease))
-        graces.wait(lease, for: name)
+        graces.waiting[name] = lease
     }
 
     /// What two clients leave behind is one from now on.
@@ -262,9 +262,8 @@ extension Hub {
 
     /// A client hasn't come back in time. For its will, it is here once more for a moment.
     private mutating func endGrace(of lease: LeaseHandle) {
-        guard let name = keyspace.lifetimes.leases[lease].name.take(), graces.take(name) != nil else {
-            return
-        }
+        guard let name = keyspace.lifetimes.leases[lease].name.take() else { return }
+        graces.waiting[name] = nil
         let peer = PeerIdentity(process: 0, user: name.user)
         let client = keyspace.lifetimes.leases[lease].client
         let groups = keyspace.lifetimes.leases[lease].groups

@@ -14,7 +14,8 @@ struct ProgramName: Hashable {
 struct Graces: ~Copyable {
     /// The clients of each name. Who was the last to take it is last.
     private var takers: [ProgramName: [SessionHandle]] = [:]
-    private(set) var waiting: [ProgramName: LeaseHandle] = [:]
+    /// What waits for each name.
+    var waiting: [ProgramName: LeaseHandle] = [:]
 
     func hasRoom(for name: ProgramName) -> Bool {
         waiting.count < Limits.absencesMax || waiting[name] != nil
@@ -31,9 +32,4 @@ struct Graces: ~Copyable {
         if let place = takers[name]?.lastIndex(of: session) { takers[name]?.remove(at: place) }
         if takers[name]?.isEmpty == true { takers[name] = nil }
     }
-
-    mutating func wait(_ lease: LeaseHandle, for name: ProgramName) { waiting[name] = lease }
-
-    /// What waits for a name, which isn't waited for any more.
-    mutating func take(_ name: ProgramName) -> LeaseHandle? { waiting.removeValue(forKey: name) }
 }

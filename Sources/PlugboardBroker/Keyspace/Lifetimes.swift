@@ -196,21 +196,18 @@ extension Deadlines {
     /// Appends what will end a value, and how much time is left. Appends nothing for most keys.
     func appendEnd(of bond: BondEnd?, to buffer: inout ByteBuffer) {
         guard let bond else { return }
-        // An expired value is still there until the next turn.
-        let left = bond.ticket.flatMap { millisecondsLeft(of: $0, at: now, roundedUp: true) }
-        let milliseconds = left.map { max(1, $0) } ?? 0
         EventEncoder.appendEnd(
             isWhileConnected: bond.isWhileConnected,
-            grace: graceLeft(of: bond),
-            milliseconds: milliseconds,
+            grace: millisecondsLeft(of: bond.grace),
+            milliseconds: millisecondsLeft(of: bond.ticket),
             to: &buffer
         )
     }
 
-    /// How many milliseconds the writer of a value has to come back; 0 if it isn't waited for.
-    func graceLeft(of end: BondEnd?) -> UInt64 {
-        guard let grace = end?.grace else { return 0 }
-        return max(1, millisecondsLeft(of: grace, at: now, roundedUp: true) ?? 0)
+    /// 0 if there is no deadline. What is over is still there until the next turn.
+    func millisecondsLeft(of ticket: DeadlineTicket?) -> UInt64 {
+        guard let ticket else { return 0 }
+        return max(1, millisecondsLeft(of: ticket, at: now, roundedUp: true) ?? 0)
     }
 }
 

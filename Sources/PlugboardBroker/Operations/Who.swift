@@ -95,7 +95,8 @@ extension Hub {
         buffer.append(keyspace.authors[writer].name)
         buffer.append(keyspace.authors[writer].origin)
         EventEncoder.appendLive(keyspace.authors[writer].isLive, to: &buffer)
-        EventEncoder.appendGrace(deadlines.graceLeft(of: keyspace.bond(of: observable)), to: &buffer)
+        let grace = keyspace.bond(of: observable)?.grace
+        EventEncoder.appendGrace(deadlines.millisecondsLeft(of: grace), to: &buffer)
         buffer.append(member: "revision", keyspace[observable].revision)
         buffer.append("}")
     }

@@ -20,8 +20,7 @@ struct Phases: ~Copyable {
     func gate(of observable: ObservableHandle) -> Gate? { gates[observable] }
 
     func holds(_ observable: ObservableHandle, from phase: UInt8) -> Bool {
-        guard let gate = gates[observable] else { return false }
-        return gate.phase < phase
+        gates[observable].map { $0.phase < phase } ?? false
     }
 
     /// Whether a subscription was told an event of a key that it has not acknowledged.
