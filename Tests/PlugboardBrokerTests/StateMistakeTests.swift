@@ -137,7 +137,7 @@ struct StateMistakeTests {
         hub.expireAll(after: 10_000)
         hub.send("subscribe lamp.a", from: observer)
         hub.expireAll(after: 29_000)
-        hub.send("unsubscribe 2", from: observer)
+        hub.send("unsubscribe 1", from: observer)
         for after in [30_001, 58_999] { hub.expireAll(after: UInt64(after)) }
         #expect(told() == [])
         hub.expireAll(after: 59_001)
