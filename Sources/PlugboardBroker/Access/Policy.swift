@@ -72,8 +72,9 @@ public struct Policy: Equatable, Sendable {
     }
 
     private var quotaSummary: String? {
-        let users = quotas.isEmpty ? nil : quotas.count == 1 ? "1 user" : "\(quotas.count) users"
-        let whose = [users, quotaOfOthers.map { _ in "all others" }].compactMap(\.self)
+        let named = quotas.count { $0.key != nil }
+        let users = named == 0 ? nil : named == 1 ? "1 user" : "\(named) users"
+        let whose = [users, quotas[nil].map { _ in "all others" }].compactMap(\.self)
         return whose.isEmpty ? nil : "quotas for \(whose.joined(separator: " and "))"
     }
 
