@@ -42,6 +42,7 @@ extension Hub {
     }
 
     /// Call after a write: what bound the key before doesn't any more, and the write may bind it anew.
+    @inline(never)
     mutating func renewLifetime(
         of observable: ObservableHandle, _ request: Request, _ reason: EventReason?, _ session: SessionHandle
     ) {

@@ -168,6 +168,8 @@ struct Keyspace: ~Copyable {
     }
 
     /// The key is well-formed and has no observable. `valueCount` is 0 if no value is expected soon.
+    /// A function of its own, so that the way of a write to a key that is there stays short.
+    @inline(never)
     mutating func insert(_ key: Span<UInt8>, hash: UInt64, valueCount: Int = 0) -> ObservableHandle {
         let height = KeyOrder.height(of: hash)
         let observable = all.insert(Observable(key: key, height: height, valueCount: valueCount))
