@@ -6,7 +6,9 @@ import PlugboardMemory
 import PlugboardWire
 
 struct KeyOrder: ~Copyable {
-    private static let heightMax = 12
+    /// One for each level.
+    private typealias Towers = InlineArray<12, ObservableHandle>
+    private static let heightMax = Towers.count
     private var head = List(repeating: ObservableHandle.none, count: heightMax)
 
     /// The first observable whose key isn't less than `key`; `.none` if there is none.
@@ -29,7 +31,7 @@ struct KeyOrder: ~Copyable {
         all.forEach { keys.append(OrderedKey($0, all[$0].key)) }
         keys.sort { $0.precedes($1) ?? Self.precedes(all[$0.observable].key, all[$1.observable].key) }
         // The last of each level.
-        var last = Array(repeating: ObservableHandle.none, count: Self.heightMax)
+        var last = Towers(repeating: .none)
         for key in keys {
             for level in 0..<Int(all[key.observable].height) {
                 setLink(last[level], level, key.observable, in: &all)
@@ -61,10 +63,8 @@ struct KeyOrder: ~Copyable {
     }
 
     /// The towers from which the next step on each level would reach or pass `key`.
-    private func towers(
-        before key: Span<UInt8>, in all: borrowing Slab<Observable>
-    ) -> List<ObservableHandle> {
-        var towers = List(repeating: ObservableHandle.none, count: Self.heightMax)
+    private func towers(before key: Span<UInt8>, in all: borrowing Slab<Observable>) -> Towers {
+        var towers = Towers(repeating: .none)
         var tower = ObservableHandle.none
         for level in towers.indices.reversed() {
             var next = link(tower, level, in: all)

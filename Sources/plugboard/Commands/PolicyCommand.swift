@@ -1,7 +1,7 @@
 // `policy`: checks a policy file as a broker would, without a broker.
 
-import PlugboardMemory
 import PlugboardBroker
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
