@@ -259,32 +259,18 @@ enum CloseReason: String {
 // All sessions, found by their handles. Requests that name another client by its number are rare, so these look at
 // all; a table would cost memory for every client.
 
-/// The sessions of open connections. Owns them.
-struct SessionTable: ~Copyable {
-    private var all = Slab<Session>()
+/// The sessions of open connections.
+typealias SessionTable = Slab<Session>
 
-    subscript(session: SessionHandle) -> Session {
-        @inline(__always)
-        _read { yield all[session] }
-        @inline(__always)
-        _modify { yield &all[session] }
-    }
-
-    func contains(_ session: SessionHandle) -> Bool { all.contains(session) }
-
-    var count: Int { all.count }
-
-    /// All sessions, in the order of their slots.
-    var handles: [SessionHandle] { all.handles }
-
+extension SessionTable {
     func find(client: UInt64) -> SessionHandle? {
-        handles.first { all[$0].client == client && all[$0].isOpen }
+        handles.first { self[$0].client == client && self[$0].isOpen }
     }
 
     /// A client by its number. It must be of the same user, unless root asks.
     func find(_ client: UInt64, for session: SessionHandle) throws(Refusal) -> SessionHandle {
         guard let other = find(client: client) else { throw .noClient(client) }
-        guard all[other].peer.user == all[session].peer.user || all[session].peer.user == 0 else {
+        guard self[other].peer.user == self[session].peer.user || self[session].peer.user == 0 else {
             throw Refusal(.forbidden, "client \(client) is another user's")
         }
         return other
@@ -294,19 +280,17 @@ struct SessionTable: ~Copyable {
     @inline(__always)
     mutating func takeOwn(of session: SessionHandle) -> ByteBuffer {
         var own = ByteBuffer()
-        swap(&own, &all[session].outbox.own)
+        swap(&own, &self[session].outbox.own)
         return own
     }
 
     @inline(__always)
     mutating func giveBack(_ own: consuming ByteBuffer, to session: SessionHandle) {
-        all[session].outbox.own = own
+        self[session].outbox.own = own
     }
 
-    mutating func insert(_ session: consuming Session) -> SessionHandle { all.insert(session) }
-
     mutating func remove(_ session: SessionHandle, _ keyspace: inout Keyspace) {
-        if let author = all.remove(session).signature { keyspace.authors.release(author) }
+        if let author = remove(session).signature { keyspace.authors.release(author) }
     }
 }
 
