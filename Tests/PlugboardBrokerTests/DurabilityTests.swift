@@ -452,26 +452,21 @@ struct LastSyncTests {
     /// Its first sync stops the broker. In the turn after that, the sync fails.
     private final class FailingWorker: JournalWorker {
         private let orders: Orders
-        let journal: Wakeup
         private var isAsked = false
         private var looks = 0
 
-        init(_ orders: Orders) throws {
-            self.orders = orders
-            journal = try Wakeup()
-        }
+        init(_ orders: Orders) { self.orders = orders }
 
         func add(_ work: JournalWork) {
             guard case .sync = work else { return }
             isAsked = true
             orders.end(.stopping)
-            journal.signal()
         }
 
         func takeDone() -> [WorkDone] {
             if !isAsked { return [] }
             looks += 1
-            journal.signal()
+            orders.wakeup.signal()
             return looks > 1 ? [.syncFailed(SystemError(code: EIO, operation: "fsync"))] : []
         }
 
@@ -484,11 +479,10 @@ struct LastSyncTests {
         let path = folder.path + "/bus.sock"
         let listener = try UnixSocket.listen(path: path)
         let (orders, disk) = (try Orders(), SimulatedDisk())
-        let worker = try FailingWorker(orders)
+        let worker = FailingWorker(orders)
         var loop = try EventLoop(
             poller: PollPoller(), listener: listener.raw, orders: orders, network: KernelSockets()
         )
-        try loop.listen(to: worker.journal)
         try loop.open(disk, worker: worker, JournalOptions(sync: .never), boot: "boot")
         let client = try LinePeer(path: path)
         try client.send(#"{"op":"publish","id":1,"key":"a","value":1,"durable":true}"# + "\n")

@@ -16,32 +16,27 @@ extension Hub {
         }
         let session = matching[subscription].session
         guard sessions[session].isOpen else { return }
-        if isGated { return owe(news, to: subscription, isGated: true) }
-        let isBehind = sessions[session].isBehind
-        guard matching[subscription].isTold(keyspace.hash(of: news.observable), isBehind: isBehind),
-            !isJudgedLater(news.event, for: subscription)
-        else { return owe(news, to: subscription) }
+        let expected = ExpectedEvent(news, number: delivery.eventNumber)
+        let decision = decision(on: expected, for: subscription, isGated: isGated)
+        if decision != .sent { return owe(news, to: subscription, as: decision, isGated: isGated) }
         guard let line = line(of: news, for: subscription) else { return }
         delivery.append(line, to: session, &sessions)
         guard let backlog = matching[subscription].backlog else { return }
         beginWindow(of: subscription, keyspace.hash(of: news.observable), backlog)
     }
 
-    /// Notes an event for later. `isGated` means that it waits at the gate of its key.
+    /// Notes an event for later, if it means anything to the observer.
     private mutating func owe(
-        _ news: borrowing WriteEvent, to subscription: SubscriptionHandle, isGated: Bool = false
+        _ news: borrowing WriteEvent, to subscription: SubscriptionHandle, as decision: DeliveryDecision,
+        isGated: Bool
     ) {
-        if !matching[subscription].hasBegun {
-            // Its filter is asked when the snapshot is sent: parts that haven't changed belong to that, too.
-            return news.event == .emit ? () : oweKey(news, to: subscription, isGated: isGated)
-        }
-        if news.event != .emit, matching[subscription].delivery == .all,
+        if decision != .conflated, news.event != .emit, matching[subscription].delivery == .all,
             !writeAwaited(before: news, of: subscription)
         {
             return sendIfFree(subscription)
         }
-        guard isOwed(news, to: subscription) else { return }
-        guard matching[subscription].folds(news.event) else {
+        if decision == .filtered { return }
+        guard decision == .conflated else {
             queueLine(news, to: subscription, isGated: isGated)
             return sendIfFree(subscription)
         }
@@ -69,44 +64,6 @@ extension Hub {
         if !wasBehind, sessions[session].isBehind, !hasDoneEnough { delivery.addFreed(session) }
     }
 
-    /// Whether an event that has to wait is owed. Without a filter it is. With one, it is owed without asking
-    /// the filter if its key is owed already, if a replay is still gathering keys, or if filters have cost
-    /// this turn too much. Otherwise the filter decides.
-    private mutating func isOwed(_ news: borrowing WriteEvent, to subscription: SubscriptionHandle) -> Bool {
-        guard let filter = matching[subscription].filter else { return true }
-        if isJudgedLater(news.event, for: subscription) || mayHaveMissed(news, filter)
-            || owes(news.observable, news.event, to: subscription)
-        {
-            return true
-        }
-        delivery.judge.ask(about: delivery.eventNumber)
-        defer { delivery.judge.endAsking() }
-        return delivery.judge.concerns(news.event, from: news.old(in: keyspace), to: news.value, filter)
-    }
-
-    /// Whether an observer is owed a key anyway, or may be, so that its filter is asked when it is told.
-    func owes(_ observable: ObservableHandle?, _ event: EventKind, to subscription: SubscriptionHandle)
-        -> Bool
-    {
-        guard matching[subscription].folds(event), let backlog = matching[subscription].backlog else {
-            return false
-        }
-        return backlog.replay?.gathers == true || observable.map { backlog.keys.find($0) != nil } ?? false
-    }
-
-    /// Whether an observer may not know the value before a write, because it might not see the key then.
-    func mayHaveMissed(_ news: borrowing WriteEvent, _ filter: Filter) -> Bool {
-        news.event != .emit && filter.mayHaveMissed(keyspace[news.observable].revision)
-    }
-
-    /// Whether an event is compared with an observer's filter later, when the observer is sent what it is
-    /// owed. This is so if the turn has done enough. An observer that acknowledges is told at once, because
-    /// others wait for it.
-    private func isJudgedLater(_ event: EventKind, for subscription: SubscriptionHandle) -> Bool {
-        hasDoneEnough && matching[subscription].filter != nil
-            && matching[subscription].folds(event) && !matching[subscription].acknowledges
-    }
-
     // MARK: Keys
 
     @inline(never)
@@ -123,7 +80,9 @@ extension Hub {
                 return news.event == .delete ? () : append(owed, to: subscription, backlog)
             }
             if let filter = matching[subscription].filter {
-                if mayHaveMissed(news, filter) { owed.knowledge = .unsure }
+                if filter.mayHaveMissed(news.event, of: news.observable, keyspace) {
+                    owed.knowledge = .unsure
+                }
                 owed.wasSent = matching[subscription].wasSent(news.observable, filter, keyspace)
             }
             var held: SharedBytes?

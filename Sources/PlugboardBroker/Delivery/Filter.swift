@@ -114,9 +114,13 @@ final class Filter {
     /// From now on, its observer may see more keys than up to this revision.
     func hide(upTo revision: UInt64) { hiddenRevision = revision }
 
-    /// Whether the observer may not know a value of this revision, and still have an older one.
+    /// Whether the observer may not know the value before an event, because it might not see the key then.
     @inline(__always)
-    func mayHaveMissed(_ revision: UInt64) -> Bool { hiddenRevision > 0 && revision <= hiddenRevision }
+    func mayHaveMissed(
+        _ event: EventKind, of observable: ObservableHandle, _ keyspace: borrowing Keyspace
+    ) -> Bool {
+        hiddenRevision > 0 && event != .emit && keyspace[observable].revision <= hiddenRevision
+    }
 
     /// Whether another filter is the same, word for word.
     @inline(__always)
@@ -175,7 +179,7 @@ extension SubscriptionRecord {
     ) -> FilterResult {
         guard let filter else { return .event }
         let observable = news.observable
-        if news.event != .emit, filter.mayHaveMissed(keyspace[observable].revision) {
+        if filter.mayHaveMissed(news.event, of: observable, keyspace) {
             return delivery.judge.tellingMissed(news.event, tail.value, filter)
         }
         let update = JudgedUpdate(

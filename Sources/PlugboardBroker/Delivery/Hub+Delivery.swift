@@ -136,10 +136,7 @@ extension Hub {
     @inline(never)
     private mutating func tellInPhases(_ news: borrowing WriteEvent) {
         let observers = matching.reach.observers(of: news.observable).subscriptions
-        let (event, observable) = (news.event, news.observable)
-        let expected = ExpectedEvent(
-            event, of: observable, hash: keyspace.hash(of: observable), to: news.value,
-            number: delivery.eventNumber)
+        let expected = ExpectedEvent(news, number: delivery.eventNumber)
         let barrier = barrier(for: expected, among: observers)
         insight.count(events: observers.count)
         var isHeld = false

@@ -9,9 +9,7 @@ extension EventLoop {
     /// Reads a journal into the bus, and goes on writing it. Throws `JournalError` or `SystemError` before
     /// anybody is served.
     mutating func open(_ folder: JournalFolder, _ options: JournalOptions) throws {
-        let wakeup = try Wakeup()
-        try listen(to: wakeup)
-        let worker = try BackgroundWorker(folder.store, wakeup: wakeup)
+        let worker = try BackgroundWorker(folder.store, wakeup: orders.wakeup)
         var options = options
         options.isGoingOn = folder.isInherited
         try open(folder.store, worker: worker, options, boot: SystemBoot.identity(), readsAhead: true)

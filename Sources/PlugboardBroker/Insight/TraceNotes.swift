@@ -37,10 +37,7 @@ extension Hub {
         let listed = observers.prefix(Limits.listedObserversMax)
         insight.count(steps: listed.count * Cost.outcome)
         let open = listed.filter { sessions[matching[$0].session].isOpen && matching[$0].hasBegun }
-        let expected = ExpectedEvent(
-            news.event, of: observable, hash: keyspace.hash(of: observable), to: news.value,
-            number: delivery.judge.numberExpected()
-        )
+        let expected = ExpectedEvent(news, number: delivery.judge.numberExpected())
         let outcomes = outcomes(of: expected, for: open, of: observers)
         var traced: [TracedObserver] = []
         for (subscription, outcome) in zip(open, outcomes) {
@@ -49,8 +46,8 @@ extension Hub {
             appendSource(of: subscription, to: &text)
             append(outcome, to: &text)
             let client = sessions[matching[subscription].session].client
-            let observer = TracedObserver(text: Array(text.bytes), client: client, isSent: outcome.isSent)
-            traced.append(observer)
+            let isSent = outcome.decision == .sent
+            traced.append(TracedObserver(text: Array(text.bytes), client: client, isSent: isSent))
         }
         insight.tracing.append(traced, hasMore: listed.count < observers.count)
     }

@@ -186,7 +186,8 @@ public enum BrokerStays {
 
 /// What other threads ask of the loop. The last call of each kind counts.
 final class Orders: Sendable {
-    private let wakeup: Wakeup
+    /// Wakes the loop for these, and for news of the journal.
+    let wakeup: Wakeup
     private let reason = Shared<CloseReason?>(nil)
     private let refusal = Shared<String?>(nil)
     private let policy = Shared<Policy?>(nil)
@@ -212,9 +213,6 @@ final class Orders: Sendable {
         wakeup.signal()
     }
 
-    /// The descriptor that the loop watches for reading.
-    var raw: Int32 { wakeup.raw }
-    func drain() { wakeup.drain() }
     func takeRefusal() -> String? { refusal.exchange(nil) }
     var hasPolicy: Bool { policy.get() != nil }
     func takePolicy() -> Policy? { policy.exchange(nil) }

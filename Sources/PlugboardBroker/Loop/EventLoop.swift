@@ -10,7 +10,6 @@ import PlugboardWire
 struct EventLoop<Network: Sockets>: ~Copyable, Checked {
     private static var listenerToken: UInt64 { UInt64.max }
     private static var ordersToken: UInt64 { UInt64.max - 1 }
-    private static var journalToken: UInt64 { UInt64.max - 2 }
     static var acceptsPerTurn: Int { 16 }
     static var readBytes: Int { 65_536 }
     /// Who sends less than this at once is heard before those that send more.
@@ -26,8 +25,7 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
     let network: Network
     let time: TimeSource
     var listener: Listener
-    private let orders: Orders
-    private var journalWakeup: Wakeup?
+    let orders: Orders
     var hub: Hub
     var connections = ConnectionTable()
     private var ready = List<Readiness>(reserving: 64)
@@ -61,7 +59,7 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
         self.listener = Listener(raw: listener)
         self.orders = orders
         try poller.add(listener, token: Self.listenerToken, interest: .read)
-        try poller.add(orders.raw, token: Self.ordersToken, interest: .read)
+        try poller.add(orders.wakeup.raw, token: Self.ordersToken, interest: .read)
     }
 
     /// Works until it is told to stop, then closes all connections.
@@ -80,11 +78,6 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
             try sayGoodbye()
             throw error
         }
-    }
-
-    mutating func listen(to wakeup: Wakeup) throws {
-        journalWakeup = wakeup
-        try poller.add(wakeup.raw, token: Self.journalToken, interest: .read)
     }
 
     /// One whole turn. Who sends little is heard first and answered before more is done; then the patient have their
@@ -166,18 +159,9 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
         switch ready.token {
         case Self.listenerToken: _ = try acceptWaiting()
         case Self.ordersToken:
-            orders.drain()
-            if orders.hasPolicy { isPolicyWaiting = true }
-            if let reason = orders.takeRefusal() { hub.warn(.restart, reason) }
-            if orders.isToMakeWay, let obstacle = hub.durability.obstacle {
-                orders.withdraw()
-                warn(.restart, "\(BrokerStays.words): \(obstacle)")
-            }
-            // It is woken without an order, too: two refusals may be one by then.
-            if orders.ending != nil { isStopping = true }
-        case Self.journalToken:
-            journalWakeup?.drain()
+            orders.wakeup.drain()
             try takeJournalNews()
+            if !isStopping { takeOrders() }
         default:
             guard let connection = connections.find(SessionHandle(word: ready.token)) else { return false }
             if ready.isGone {
@@ -197,6 +181,17 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
             return isRead
         }
         return true
+    }
+
+    /// It is woken without an order, too: two refusals may be one by then.
+    private mutating func takeOrders() {
+        if orders.hasPolicy { isPolicyWaiting = true }
+        if let reason = orders.takeRefusal() { hub.warn(.restart, reason) }
+        if orders.isToMakeWay, let obstacle = hub.durability.obstacle {
+            orders.withdraw()
+            warn(.restart, "\(BrokerStays.words): \(obstacle)")
+        }
+        isStopping = orders.ending != nil
     }
 
     /// If the system reports a connection again before its slice has come, it isn't watched until then, because the
@@ -278,7 +273,6 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
     /// Tells everybody that the broker stops, and gives them a second to read it.
     private mutating func sayGoodbye() throws {
         if !listener.rests { poller.remove(listener.raw) }
-        poller.remove(orders.raw)
         hub.keyspace.close()
         let deadline = time.nanoseconds() + Self.stoppingNanoseconds
         for connection in connections.all() where hub.sessions[connection.session].takesAnswers {

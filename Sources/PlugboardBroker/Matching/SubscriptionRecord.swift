@@ -73,7 +73,7 @@ struct SubscriptionRecord: ~Copyable {
 
     /// Whether it is paused, or slow without a backlog, and isn't owed any keys.
     borrowing func waitsLong(isBehind: Bool) -> Bool {
-        backlog.map { $0.isPaused && $0.keys.isEmpty && $0.replay == nil } ?? isBehind
+        backlog.map { $0.isPaused && $0.keys.isEmpty && $0.replay == nil && $0.snapshot == nil } ?? isBehind
     }
 
     var owesNothing: Bool { lag.owedCount == 0 && backlog?.isEmpty != false }

@@ -50,7 +50,9 @@ final class SiegeNetwork: SimulatedNetwork {
         for one in ready { body(one) }
     }
 
-    override func isReady(own fd: Int32) -> Bool? { fd == stopDescriptor ? isWoken : super.isReady(own: fd) }
+    override func isReady(own fd: Int32) -> Bool? {
+        fd == ordersDescriptor ? isWoken : super.isReady(own: fd)
+    }
 }
 
 extension SimulatedLink {

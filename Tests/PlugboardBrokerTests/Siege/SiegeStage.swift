@@ -33,7 +33,7 @@ final class SiegeStage {
     init(hasSlices: Bool, _ common: Quota = .common(), sharesCopies: Bool = true) throws {
         orders = try Orders()
         network = SiegeNetwork(time: time)
-        network.stopDescriptor = orders.raw
+        network.ordersDescriptor = orders.wakeup.raw
         loop = try EventLoop(
             poller: network,
             listener: SiegeNetwork.listener,

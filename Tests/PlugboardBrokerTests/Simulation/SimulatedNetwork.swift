@@ -29,8 +29,8 @@ class SimulatedNetwork: Sockets, Poller {
     private var lastDescriptor = firstDescriptor
     /// The world, which acts while the broker waits.
     weak var world: SimulatedWorld?
-    /// The descriptor on which the broker is told to stop, or of a new policy.
-    var stopDescriptor: Int32 = -1
+    /// The descriptor on which the broker is told to stop, of a new policy, or of news of the journal.
+    var ordersDescriptor: Int32 = -1
 
     init(chance: Chance?, time: SimulatedTime) {
         self.chance = chance
@@ -195,8 +195,9 @@ class SimulatedNetwork: Sockets, Poller {
     func isReady(own fd: Int32) -> Bool? {
         switch fd {
         case Self.listener: !waiting.isEmpty
-        case stopDescriptor: world.map { $0.isStopping || $0.hasPolicy }
-        case world?.journalDescriptor: world?.hasJournalNews
+        case ordersDescriptor:
+            world.map { $0.hasPolicy || $0.hasJournalNews } == true
+                || SystemCalls.wait(fd, for: Int32(POLLIN), milliseconds: 0) != 0
         default: nil
         }
     }

@@ -26,7 +26,6 @@ final class SimulatedWorld {
     private(set) var clients: [SimulatedClient] = []
     private var disk = SimulatedDisk()
     private var worker: LateWorker?
-    private var journalNews: Wakeup?
     /// How often the broker was started.
     private(set) var life = 0
     private(set) var isServing = true
@@ -94,7 +93,7 @@ final class SimulatedWorld {
         life += 1
         let orders = try Orders()
         self.orders = orders
-        network.stopDescriptor = orders.raw
+        network.ordersDescriptor = orders.wakeup.raw
         var loop = try EventLoop(
             poller: network,
             listener: SimulatedNetwork.listener,
@@ -110,9 +109,7 @@ final class SimulatedWorld {
         if scenario.features.hasShortTurns { loop.pace.effortMax = 1 }
         if scenario.hasJournal {
             let worker = LateWorker(disk, holding: LateWorker.holdsSlowWork)
-            let news = try Wakeup()
-            (self.worker, journalNews) = (worker, news)
-            try loop.listen(to: news)
+            self.worker = worker
             try loop.open(
                 disk, worker: worker, scenario.journal, boot: "boot", newEpoch: { "00000000000000bb" }
             )
@@ -212,7 +209,6 @@ final class SimulatedWorld {
     }
 
     var hasJournalNews: Bool { worker?.hasDone ?? false }
-    var journalDescriptor: Int32 { journalNews?.raw ?? -1 }
 
     /// Neither the broker nor any client has anything to do. Begins the next part.
     func noteQuiet() throws {
