@@ -176,7 +176,6 @@ extension Hub {
 
     /// Owes keys that were written before the observer was owed anything of them, the oldest first.
     mutating func owe(older keys: [OwedKey], to subscription: SubscriptionHandle) {
-        if keys.isEmpty { return }
         let (backlog, sessionBacklog) = openBacklog(of: subscription)
         for key in keys { matching.reach.retain(key.observable) }
         backlog.keys.insert(keys)
