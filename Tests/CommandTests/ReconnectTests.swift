@@ -228,7 +228,8 @@ final class ReconnectTests: FolderSuite {
         let server = try Run(
             [
                 "serve", "slow", "--ready", "--jobs", "9", "--", "/bin/sh", "-c",
-                "sleep 0.3; echo 5; exit $(cat)",
+                // What fails is answered last.
+                "n=$(cat); sleep 0.3; [ $n = 0 ] || sleep 0.3; echo 5; exit $n",
             ],
             in: folder
         )

@@ -16,6 +16,8 @@ final class ScriptPlayer {
     private let console: CommandConsole
     /// The calls that aren't answered yet.
     private var calls: [ScriptCall] = []
+    /// The keys of answers without an `id`. Where several calls of a key wait, nobody knows whose each is.
+    private var answered: [String] = []
     /// Whether the broker has accepted all lines, and all awaited keys came.
     private var isGood = true
 
@@ -60,7 +62,7 @@ final class ScriptPlayer {
             for call in calls.prefix(earlier) {
                 complain("\(call.words): the connection with its answer was lost")
             }
-            calls = []
+            (calls, answered) = ([], [])
             try comeBack(before: TimeLimit(seconds: Self.patienceSeconds))
             try body()
         }
@@ -137,6 +139,13 @@ final class ScriptPlayer {
     private func take(_ line: BrokerLine) {
         let place = calls.firstIndex { $0.isAnswered(by: line) }
         let call = place.map { calls.remove(at: $0) }
+        if call == nil, let key = ScriptCall.answeredKey(line) { answered.append(key) }
+        for key in Set(answered) {
+            let missing = calls.count { $0.waits(for: key) }
+            if answered.count(where: { $0 == key }) < missing { continue }
+            calls.removeAll { $0.waits(for: key) }
+            answered.removeAll { $0 == key }
+        }
         guard let refusal = line.refusal else { return }
         complain((call.map { "\($0.words): " } ?? "") + refusal.message)
     }
@@ -176,13 +185,16 @@ private struct ScriptCall {
     /// For messages.
     var words: String { "call \(SystemText.ofPlain(key))" }
 
-    /// Without an `id`, an answer has the call's key, and an error the number of its line.
+    /// Whether a line is its answer. Without an `id`, an error has the number of its line, and an answer only its key.
     func isAnswered(by line: BrokerLine) -> Bool {
         if let id { return line["id"]?.text == id }
-        switch line.kind {
-        case .ok("call"): return line["id"] == nil && line["key"]?.string == key
-        case .error: return line["line"]?.integer == UInt64(number)
-        default: return false
-        }
+        return line.refusal != nil && line["line"]?.integer == UInt64(number)
+    }
+
+    func waits(for key: String) -> Bool { id == nil && self.key == key }
+
+    /// The key of an answer without an `id`; nil if a line is none.
+    static func answeredKey(_ line: BrokerLine) -> String? {
+        line.kind == .ok("call") && line["id"] == nil ? line["key"]?.string : nil
     }
 }
