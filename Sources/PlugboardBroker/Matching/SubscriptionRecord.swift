@@ -93,7 +93,7 @@ struct SubscriptionRecord: ~Copyable {
     /// Frees the backlog, whose keys the hub removes or abandons.
     mutating func releaseBacklog() { backlog = nil }
 
-    /// Whether an event of this key is sent at once. Writes follow this, and `explain` and `trace` ask it.
+    /// Whether nothing holds back an event of this key. `Hub.decision` asks this.
     func isTold(_ keyHash: @autoclosure () -> UInt64, isBehind: Bool) -> Bool {
         !isBehind && lag.owedCount == 0 && backlog?.isFree(keyHash()) != false
     }

@@ -91,8 +91,9 @@ extension Hub {
             insight.count(steps: 2 * (sessions[session].subscriptions.lowestFree - before))
             return name
         }
-        if matching.find(asked.sub.bytes, of: session) != nil { throw .duplicate(asked.sub, asked.request) }
-        return asked.sub
+        let sub = asked.sub
+        if matching.find(sub.bytes, of: session) != nil { throw .duplicate(sub, asked.request) }
+        return sub
     }
 
     /// Makes a subscription that observes what is wanted.
