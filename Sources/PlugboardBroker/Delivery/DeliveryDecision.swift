@@ -72,8 +72,9 @@ extension Hub {
         }
         // Its filter is asked when the snapshot is sent: parts that haven't changed belong to that, too.
         if !matching[subscription].hasBegun { return event == .emit ? .filtered : .conflated }
-        let isOwed = isLater || owes(expected.observable, event, to: subscription)
-        guard isOwed || concerns(expected, subscription) else { return .filtered }
+        let isOwed = matching[subscription].filter == nil || isLater
+        guard isOwed || owes(expected.observable, event, to: subscription) || concerns(expected, subscription)
+        else { return .filtered }
         return matching[subscription].folds(event) ? .conflated : .queued
     }
 
