@@ -91,9 +91,8 @@ extension Hub {
             insight.count(steps: 2 * (sessions[session].subscriptions.lowestFree - before))
             return name
         }
-        let sub = asked.sub
-        if matching.find(sub.bytes, of: session) != nil { throw .duplicate(sub, asked.request) }
-        return sub
+        if matching.find(asked.sub.bytes, of: session) != nil { throw .duplicate(asked.sub, asked.request) }
+        return asked.sub
     }
 
     /// Makes a subscription that observes what is wanted.
