@@ -53,6 +53,22 @@ struct CallTests {
         #expect(try calls[2] < place(#""ok":"publish","id":"own""#))
     }
 
+    @Test("a client that is behind and says goodbye gets the answers that waited for events, and no events")
+    func answersBeforeGoodbye() {
+        let hub = TestHub()
+        let (server, caller) = (hub.client(), hub.client())
+        hub.send("serve s", from: server)
+        hub.send(#"{"op":"subscribe","key":"k","initial":false}"#, from: caller)
+        _ = hub.read(caller)
+        hub.stopReading(caller)
+        hub.send("publish k 1", from: server)
+        hub.send(#"{"op":"call","id":1,"key":"s"}"#, from: caller)
+        hub.send(#"{"op":"return","call":"1","value":2}"#, from: server)
+        let told = hub.ask(#"{"op":"goodbye","id":2}"#, from: caller).split(separator: "\n")
+        #expect(told.count == 3 && told[0].hasPrefix(#"{"ok":"call","id":1,"key":"s","value":2"#), "\(told)")
+        #expect(told.dropFirst().first?.hasPrefix(#"{"ok":"goodbye","id":2"#) == true)
+    }
+
     @Test("a client in line counts as one that serves, for its limit and its user's list")
     func sparesCount() {
         let hub = TestHub()

@@ -165,7 +165,7 @@ struct DurableRepliesTests {
 
 extension Hub {
     fileprivate mutating func readAgain() throws {
-        durability.readAgain(matching)
+        for session in sessions.handles { read(for: session) }
         let news = try durability.journal?.takeNews(&durability.records) ?? []
         for case .read(let piece) in news { take(piece) }
     }

@@ -159,7 +159,7 @@ struct CommonsTests {
     func moves() throws {
         func follow(_ quotas: String) throws {
             let text = #"{"rules":[{"allow":{"everything":["**"]}}],"quotas":[\#(quotas)]}"#
-            _ = bare.hub.replacePolicy(try Policy.read(text))
+            bare.hub.replacePolicy(try Policy.read(text))
         }
         let quota = #"{"user":1000,"owed":100,"partial":100}"#
         try follow(quota)

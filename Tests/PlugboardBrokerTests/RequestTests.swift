@@ -108,13 +108,6 @@ struct WalkTests {
         #expect(owed.gatheredBytes == 0)
     }
 
-    @Test("in a turn, each request looks at its slice once, even if there was time for more")
-    func slices() {
-        for client in [asker, writer] { hub.take("keys **", from: client) }
-        hub.hub.goOnWithWalks()
-        #expect(hub.isBusy(asker) && hub.isBusy(writer))
-    }
-
     @Test("a key that is written in each turn does not put the answer off for ever")
     func busyKeys() {
         hub.send("subscribe *.*", from: asker)

@@ -260,15 +260,16 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
         StateMistake("Delivery", "who is touched is listed") { bus in
             bus.hub.sessions[bus.writer].isTouched = true
         },
-        StateMistake("Delivery", "who is to be dismissed is there, and has been told why") { bus in
+        StateMistake("Delivery", "who is to be dismissed is told why") { bus in
             bus.hub.setAside(bus.writer, .slow)
             bus.hub.sessions[bus.writer].closeReason = nil
         },
         StateMistake("Requests", "no publish waits to be made") { bus in
             bus.hub.requests.group.leftOver = LeftOver(start: 0, number: 1)
         },
-        StateMistake("Requests", "who is busy waits") { bus in
-            bus.hub.sessions[bus.writer].isBusy = true
+        StateMistake("Requests", "it counts large snapshots") { bus in
+            let asked = AskedRequest(Request(), Span(), from: bus.writer)
+            _ = bus.hub.requests.mayGoOn(large: DeferredRequest(asked, number: 1, .resumption))
         },
     ]
 

@@ -83,16 +83,24 @@ final class TestHub {
     /// Follows a policy from now on. Returns the clients that must be sent away, and why.
     @discardableResult
     func follow(_ policy: String) throws -> [String] {
-        let dismissed = hub.replacePolicy(try Policy.read(policy))
-        for (session, closeReason) in dismissed { dismiss(session, closeReason) }
-        return dismissed.map { "\(hub.sessions[$0.0].client - 1) \($0.1.rawValue)" }
+        hub.replacePolicy(try Policy.read(policy))
+        let dismissed = sessions.filter { hub.sessions[$0].ending == .dismissed }
+        for session in dismissed { end(session) }
+        return dismissed.map { session in
+            "\(hub.sessions[session].client - 1) \(hub.sessions[session].closeReason?.rawValue ?? "")"
+        }
     }
 
-    private func dismiss(_ session: SessionHandle, _ closeReason: CloseReason) {
-        hub.sessions[session].closeReason = closeReason
-        _ = hub.leave(session, until: .max)
-        _ = hub.sessions[session].outbox.takeKept()
-        hub.appendBye(to: session)
+    /// Does to a client's connection what the loop would.
+    private func end(_ session: SessionHandle) {
+        switch hub.sessions[session].ending.take() {
+        case .dismissed:
+            _ = hub.leave(session, until: .max)
+            _ = hub.sessions[session].outbox.takeKept()
+            hub.appendBye(to: session)
+        case .orphaned: forget(session)
+        case nil: break
+        }
     }
 
     /// Whether a user may connect.
@@ -220,7 +228,7 @@ final class TestHub {
     func send(_ lines: String, from client: SessionHandle) {
         for line in Array(lines.utf8).lines where isOpen(client) {
             // Whose request goes on isn't read.
-            while goesOnByItself, isBusy(client) { hub.goOnWithWalks() }
+            while goesOnByItself, isBusy(client) { hub.goOnWithRequest(of: client) }
             if line.count > Limits.lineBytesMax {
                 hub.sessions[client].line += 1
                 hub.refuseOverlong(from: client)
@@ -273,15 +281,9 @@ final class TestHub {
 
     /// Does what a loop does at the end of a turn, except writing. The state is checked if something may have changed it.
     func endTurn(isChecked: Bool = true) {
-        while goesOnByItself, hub.requests.areWaiting { hub.goOnWithWalks() }
-        for session in hub.delivery.dismissed.all {
-            dismiss(session, hub.sessions[session].closeReason ?? .slow)
-        }
-        hub.delivery.forgetDismissed()
-        for session in hub.supervision.orphaned.all { forget(session) }
-        hub.supervision.orphaned.removeAll()
-        hub.tellTraces()
-        hub.tellGaps()
+        while goesOnByItself, let busy = sessions.first(where: isBusy) { hub.goOnWithRequest(of: busy) }
+        for session in hub.touched where isThere(session) { end(session) }
+        if goesOnByItself { hub.tellTraces() }
         finishTurn { session in
             hub.keepUnsent(of: session)
             hub.beginServing(session)
@@ -307,18 +309,24 @@ final class TestHub {
     }
     private var goesOnByItself = true
 
-    /// Goes on with the request that was put off first, for one slice.
+    /// Those whose requests were put off, in their order.
+    private var busy: [SessionHandle] = []
+
+    /// Goes on with the request whose turn it is, and with the first chore, for one slice.
     func goOn() {
-        hub.requests.beginPart(until: 0)
-        hub.goOnWithWalks()
-        hub.requests.beginPart(until: .max)
+        busy = busy.filter(isBusy) + sessions.filter { isBusy($0) && !busy.contains($0) }
+        if let next = busy.first {
+            hub.goOnWithRequest(of: next)
+            busy = busy.dropFirst() + [next]
+        }
+        hub.goOnWithChores(until: hub.effort)
         endTurn()
     }
 
     /// Goes on with all requests that were put off, to their end. Returns the number of slices.
     func goOnToEnd() -> Int {
         var slices = 0
-        while hub.requests.areWaiting {
+        while hub.requests.hasChores || sessions.contains(where: isBusy) {
             goOn()
             slices += 1
         }
@@ -383,6 +391,12 @@ extension Outbox {
 
 /// What tests ask of the hub's rooms from outside, where one access to the hub must not meet another.
 extension Hub {
+    /// Tells tracers what happened up to now.
+    mutating func tellTraces() {
+        if let traced = insight.tracing.endTurn() { requests.add(.tell(traced)) }
+        goOnWithChores()
+    }
+
     mutating func touch(_ session: SessionHandle) { delivery.touch(session, &sessions) }
 
     mutating func touch(first session: SessionHandle) { delivery.touch(first: session, &sessions) }

@@ -12,7 +12,6 @@ struct TraceTests {
     /// What a client that traces gets at the end of a turn.
     private func traces(_ tracer: SessionHandle) -> [String] {
         test.hub.tellTraces()
-        test.hub.tellGaps()
         return test.lines(of: tracer).filter { $0.contains(#""event":"trace""#) || $0.contains("lagged") }
     }
 
@@ -20,14 +19,14 @@ struct TraceTests {
     func free() {
         let (tracer, writer) = (test.client(), test.client())
         test.tell("publish a 1", from: writer)
-        let before = test.hub.insight.tracing.isEmpty
+        let before = test.hub.insight.tracing.endTurn() == nil
         #expect(before)
         test.tell("trace a", from: tracer)
         test.tell("publish a 1", from: writer)
-        let during = test.hub.insight.tracing.isEmpty
-        #expect(!during)
+        let isOnMeanwhile = test.hub.insight.tracing.isOn
+        #expect(isOnMeanwhile)
         test.tell("unsubscribe 1", from: tracer)
-        let (after, isOn) = (test.hub.insight.tracing.isEmpty, test.hub.insight.tracing.isOn)
+        let (after, isOn) = (test.hub.insight.tracing.endTurn() == nil, test.hub.insight.tracing.isOn)
         #expect(after)
         #expect(!isOn)
     }
@@ -85,28 +84,27 @@ struct TraceTests {
         test.tell("trace **", from: tracer)
         var count = 0
         let key = String(repeating: "k", count: 256)
-        while test.hub.insight.tracing.notes.count == count {
+        while !test.hub.insight.tracing.isFull {
             test.take("publish \(key) 1", from: writer)
             count += 1
         }
-        test.take("publish \(key) 1", from: writer)
+        for _ in 0..<2 { test.take("publish \(key) 1", from: writer) }
         test.hub.sessions[tracer].isBehind = false
         test.hub.tellTraces()
-        test.hub.tellGaps()
         // Most of it waits, because it is more than is sent to a client at once.
         let isBehind = test.hub.sessions[tracer].isBehind
         #expect(isBehind)
         let lines = test.allLines(of: tracer)
         let dropped = lines.compactMap { number("dropped", in: $0) }.reduce(0, +)
         #expect(dropped >= 2)
-        #expect(lines.count { $0.contains(#""event":"trace""#) } + dropped == count + 1)
+        #expect(lines.count { $0.contains(#""event":"trace""#) } + dropped == count + 2)
     }
 
     /// Traces all keys so often that a turn has no room to tell all of them, and makes a write.
     private func overfill(_ tracer: SessionHandle, tracers: Int) {
         for sub in 0..<tracers { test.tell(#"{"op":"trace","key":"**","sub":\#(sub)}"#, from: tracer) }
         test.tell("publish k.\(String(repeating: "k", count: 250)) 1", from: tracer)
-        test.hub.tellTraces()
+        if let traced = test.hub.insight.tracing.endTurn() { test.hub.tell(traced, until: .max) }
     }
 
     /// The `sub` and what it was told, of all lines for those who trace.
@@ -124,8 +122,8 @@ struct TraceTests {
         #expect(withTrace.count < tracers && !withTrace.contains { $0.isGap })
         var (gaps, turns) = ([Int](), 0)
         test.tell("unsubscribe \(tracers - 1)", from: tracer)
-        while test.hub.insight.tracing.hasGaps, turns < tracers {
-            test.hub.tellGaps(until: test.hub.effort + 99)
+        while test.hub.requests.hasChores, turns < tracers {
+            test.hub.goOnWithChores(until: test.hub.effort + 99)
             gaps += told(tracer).filter(\.isGap).map(\.sub)
             turns += 1
         }
@@ -143,7 +141,7 @@ struct TraceTests {
         _ = told(tracer)
         let unread = [UInt8](repeating: 0x0A, count: Limits.highWaterBytes)
         test.hub.sessions[tracer].outbox.own.append(unread.span)
-        test.hub.tellGaps()
+        test.hub.goOnWithChores()
         let isBehind = test.hub.sessions[tracer].isBehind
         #expect(isBehind)
     }

@@ -52,10 +52,9 @@ struct RoomTests {
 
     /// The phases of a turn, in their order.
     private static let phases = [
-        "try wait(milliseconds)", "try hearReady()", "try answerHeard()", "expireDue()",
-        "goOnWithPatient()", "hub.goOnWithWalks(", "hub.tellGaps(", "try tickJournal()", "dismissSlow()",
-        "try keepRecords()", "try writeOut()", "hub.tellTraces()", "hub.durability.readAgain(",
-        "hub.endTurn()", "try checkTurn()",
+        "replacePolicy()", "try wait(milliseconds)", "run(.prompt)", "try answerHeard()", "expireDue()",
+        "goOnWithPatient()", "hub.goOnWithChores(", "try tickJournal()", "try keepRecords()",
+        "try writeOut()", "hub.endTurn()", "try checkTurn()",
     ]
 
     @Test("one function shows the phases of a turn in order, and nothing else calls them")

@@ -179,8 +179,7 @@ extension Session {
     var isCounted: Bool { isGuarded || isBehind || waiting[.owed] > 0 }
 
     var hasUnread: Bool {
-        if let backlog, !backlog.isEmpty { return true }
-        return outbox.count > 0 || isBehind
+        backlog?.hasUnread == true || outbox.count > 0 || isBehind
     }
 
     private static let callBytes = 512

@@ -160,6 +160,8 @@ final class SessionBacklog {
     /// The `id` of its goodbye, which is answered after everything that was asked before; empty if it has none. Nil
     /// if it hasn't said goodbye, or was answered.
     var goodbye: [UInt8]?
+    /// The request that was put off.
+    var request: DeferredRequest?
 
     /// Whether a subscription that isn't paused waits for a piece of the journal with events up to a
     /// revision.
@@ -183,9 +185,12 @@ final class SessionBacklog {
         if backlog.awaitsReply { unanswered.remove(subscription) }
     }
 
-    var isEmpty: Bool {
-        ready.isEmpty && deferred.isEmpty && queuedBytes == 0 && owedCount == 0 && gatheredBytes == 0
-            && unanswered.isEmpty && replaying.isEmpty && goodbye == nil
+    var isEmpty: Bool { !hasUnread && request == nil }
+
+    /// Something waits for the client to read it, or will.
+    var hasUnread: Bool {
+        !ready.isEmpty || !deferred.isEmpty || queuedBytes > 0 || owedCount > 0 || gatheredBytes > 0
+            || !unanswered.isEmpty || !replaying.isEmpty || goodbye != nil
     }
 }
 

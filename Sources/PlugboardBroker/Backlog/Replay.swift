@@ -11,8 +11,10 @@ final class Replay {
     var request: ReadRequest
     /// Keys are owed as they are read, and sent when all is read.
     let gathers: Bool
-    /// The next piece was requested, or will be.
+    /// The next piece is requested, or will be when its client is served: by then everything that it may contain was
+    /// written.
     var isReading = true
+    var isAsked = false
     /// The hashes of keys that no longer match or are gone, as the observer was told. A key that matches
     /// again is removed here.
     private var left: Set<UInt64> = []
@@ -48,7 +50,7 @@ final class Replay {
     }
 
     func take(_ piece: ReadPiece, where isSeen: (Span<UInt8>) -> Bool) {
-        isReading = false
+        (isReading, isAsked) = (false, false)
         let bytes = piece.records.bytes
         entries = piece.records.entries.filter {
             isSeen($0.record.key.bytes(of: $0.place.bytes(of: bytes.span)))
@@ -103,7 +105,19 @@ extension Hub {
         )
         backlog.replay = Replay(request, gathers: matching[subscription].delivery == .latest)
         sessionBacklog.replaying.append(subscription)
-        durability.askForNext(subscription)
+        delivery.touch(matching[subscription].session, &sessions)
+    }
+
+    /// Reads the next pieces for a client, once everything that they may contain was written.
+    func read(for session: SessionHandle) {
+        guard let journal = durability.journal, let backlog = sessions[session].backlog else { return }
+        for place in backlog.replaying.indices {
+            let subscription = backlog.replaying[place]
+            guard let replay = matching[subscription].backlog?.replay, replay.isReading, !replay.isAsked
+            else { continue }
+            replay.isAsked = true
+            journal.read(replay.request)
+        }
     }
 
     /// Sends the next event of a replay, if a piece is there. Returns false if the observer isn't told of it.
@@ -130,7 +144,7 @@ extension Hub {
             durability.journal?.endReading(at: replay.request.place, goingOnAt: next)
             replay.request.place = next
             replay.isReading = true
-            return durability.askForNext(subscription)
+            return delivery.touch(matching[subscription].session, &sessions)
         }
         if hasFailed { tellUnreadable(replay, to: subscription) }
         if replay.gathers { backlog.keys.sort() }

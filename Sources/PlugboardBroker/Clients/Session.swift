@@ -32,10 +32,10 @@ struct Session: ~Copyable, Checked {
     var isBehind = false {
         didSet { updateKeepsUp() }
     }
-    /// One of its requests was put off, and the next one waits for it.
-    var isBusy = false
     /// It has closed its sending half, so it can neither answer calls nor acknowledge.
     var isMute = false
+    /// What the loop is to do with its connection when it is served next.
+    var ending: ConnectionEnding?
     /// Nil while it is open. Nothing more is queued for a client that is being closed.
     var closeReason: CloseReason? {
         didSet { updateKeepsUp() }
@@ -105,6 +105,9 @@ struct Session: ~Copyable, Checked {
     var isAnswered: Bool { calls == nil && awaitedWrites == 0 }
 
     @inline(__always) var isGuarded: Bool { grant != nil }
+
+    /// One of its requests was put off, and the next one waits for it.
+    var isBusy: Bool { backlog?.request != nil }
 
     /// A reply waits for owed events, and the next request waits for the reply.
     var isHeld: Bool { backlog?.deferred.hasOwn == true }
@@ -219,6 +222,13 @@ struct Writer: BitwiseCopyable {
     let session: SessionHandle
     let isGuarded: Bool
     let author: AuthorHandle?
+}
+
+enum ConnectionEnding {
+    /// It gets its last line in place of all that waits to be read.
+    case dismissed
+    /// The process that it belonged to has ended, but another one may hold it. Its lines that have come still count.
+    case orphaned
 }
 
 /// The close reason: why the broker ends a connection, as `bye` has it. One byte in each session.

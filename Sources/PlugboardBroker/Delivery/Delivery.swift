@@ -1,8 +1,6 @@
-// The room of output: the events of the turn, memory for outboxes, and which clients have something to be
-// sent or are to be dismissed.
+// The room of output: the events of the turn, memory for outboxes, and which clients have something to be sent.
 //
-// What always holds: a client whose session says that it is touched is listed, as heard or as dirty. A client that is
-// to be dismissed has its close reason. Between two turns no reply is half written, and the log is empty unless some
+// What always holds: a client whose session says that it is touched is listed, as heard or as dirty. Between two turns no reply is half written, and the log is empty unless some
 // dirty clients are still to be served. The room changes outboxes, and knows nothing of keys or subscriptions.
 
 import PlugboardMemory
@@ -23,8 +21,6 @@ struct Delivery: ~Copyable {
     private(set) var heard = List<SessionHandle>(reserving: 64)
     /// Other sessions that have something to be sent. Some of them were heard since.
     private(set) var dirty = List<SessionHandle>(reserving: 64)
-    /// Sessions to be dismissed, because they or their users are owed too much.
-    private(set) var dismissed = List<SessionHandle>()
     /// The messages of last lines that differ from the message of their close reason.
     private var messages: [SessionHandle: String] = [:]
     /// Sessions that may get owed events again since the present event began. Nothing can be sent in the middle of
@@ -74,16 +70,23 @@ struct Delivery: ~Copyable {
         dirty.removeFirst(dirtyCount)
     }
 
-    /// Dismisses a client that is owed too much. The end of the turn closes it. Its last line has the message, if
-    /// there is one.
+    /// Dismisses a client, unless it is being closed. Its last line has the message, if there is one.
     mutating func setAside(
         _ session: SessionHandle, _ closeReason: CloseReason, saying message: String? = nil,
         _ sessions: inout SessionTable
     ) {
         guard sessions[session].takesAnswers else { return }
-        sessions[session].closeReason = closeReason
         messages[session] = message
-        dismissed.append(session)
+        dismiss(session, closeReason, &sessions)
+    }
+
+    /// A client gets its last line in place of all that waits to be read, when it is served next, and is closed.
+    mutating func dismiss(
+        _ session: SessionHandle, _ closeReason: CloseReason, _ sessions: inout SessionTable
+    ) {
+        sessions[session].closeReason = closeReason
+        sessions[session].ending = .dismissed
+        touch(first: session, &sessions)
     }
 
     mutating func setMessage(_ message: String, to session: SessionHandle) { messages[session] = message }
@@ -99,7 +102,6 @@ struct Delivery: ~Copyable {
         freed.removeAll()
         isWithinEvent = false
     }
-    mutating func forgetDismissed() { dismissed.removeAll() }
 
     /// Removes a session that ends from all lists of the turn. An event may have come in the moment in which
     /// its connection was found to be gone.
@@ -107,7 +109,6 @@ struct Delivery: ~Copyable {
         heard.remove(session)
         while dirty.remove(session) {}
         beginServing(session, &sessions)
-        dismissed.remove(session)
         _ = takeMessage(to: session)
         while freed.remove(session) {}
     }
@@ -256,11 +257,6 @@ extension Delivery: Checked {
         try buffers.checkInvariants()
         try Self.always.hold("no event has an old value any more", olds.isSettled)
         try Self.always.hold("no reply is half written", replyStart == nil)
-        for session in dismissed.all {
-            let isThere = sessions.contains(session) && !sessions[session].isOpen
-            try Self.always.hold("who is to be dismissed is there, and has been told why", isThere)
-        }
-        try Self.always.agree("nobody is dismissed twice", dismissed.count, Set(dismissed.all).count)
         try Self.always.agree("nobody is heard twice", heard.count, Set(heard.all).count)
         let listed = Set(dirty.all).union(heard.all)
         try Self.always.hold("who is touched is there", listed.isSubset(of: sessions.handles))
@@ -268,6 +264,8 @@ extension Delivery: Checked {
             let (client, isTouched) = (sessions[session].client, sessions[session].isTouched)
             let isListed = !isTouched || listed.contains(session)
             try Self.always.hold("who is touched is listed", isListed, of: "client \(client)")
+            let hasReason = sessions[session].ending != .dismissed || !sessions[session].isOpen
+            try Self.always.hold("who is to be dismissed is told why", hasReason, of: "client \(client)")
             if !isTouched { try sessions[session].outbox.checkInvariants(client) }
         }
     }

@@ -19,10 +19,6 @@ struct Durability: ~Copyable {
     var copy: StateCopy?
     private var tickTime: UInt64 = 0
     var replies = DurableReplies()
-    /// Subscriptions that are sent older events, and need the next piece of the journal.
-    private var toRead: [SubscriptionHandle] = []
-    /// Pieces that were read for them.
-    private var pieces: ArraySlice<ReadPiece> = []
     /// The error after which the journal can't go on, because half a record may be in its file; nil if there
     /// is none. It is found during a request, and thrown at the next write.
     private var failure: (any Error)?
@@ -130,7 +126,7 @@ struct Durability: ~Copyable {
     var isGathering: Bool { replies.wantsSync && isWritten && journal?.isSyncing == false }
 
     /// Whether the journal's own thread has finished something.
-    var hasNews: Bool { journal?.hasNews == true || !pieces.isEmpty }
+    var hasNews: Bool { journal?.hasNews == true }
     /// When the journal is looked after next; nil if there is nothing to do.
     var nextTick: UInt64? {
         if hasNews { return 0 }
@@ -150,21 +146,6 @@ struct Durability: ~Copyable {
     /// Whether an event that finds no room is read again from the journal. Reserved keys are not in it.
     func isReadBack(_ event: EventKind, isReserved: Bool) -> Bool {
         records.isKept && event != .emit && !isReserved
-    }
-
-    mutating func add(_ piece: ReadPiece) { pieces.append(piece) }
-
-    mutating func nextPiece() -> ReadPiece? { pieces.popFirst() }
-
-    mutating func askForNext(_ subscription: SubscriptionHandle) { toRead.append(subscription) }
-
-    /// Reads the requested pieces, once everything that they may contain was written.
-    mutating func readAgain(_ matching: borrowing Matching) {
-        guard !toRead.isEmpty, let journal, isWritten else { return }
-        for subscription in toRead where matching.contains(subscription) {
-            if let replay = matching[subscription].backlog?.replay { journal.read(replay.request) }
-        }
-        toRead = []
     }
 
     /// Call it when the disk has failed. From then on, nothing is kept.

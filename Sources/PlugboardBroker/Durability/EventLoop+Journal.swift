@@ -93,7 +93,7 @@ extension EventLoop {
     mutating func takeJournalNews() throws {
         for news in try hub.durability.journal?.takeNews(&hub.durability.records) ?? [] {
             switch news {
-            case .read(let piece): hub.durability.add(piece)
+            case .read(let piece): hub.requests.add(.pass(piece))
             case .synced(let mark): hub.answerDurable(upTo: mark)
             case .gone(let mark, let isNew):
                 if isNew { warn(.storage, hub.durability.goneWarning) }
@@ -110,11 +110,6 @@ extension EventLoop {
             case .full(true): warn(.storage, "\(Self.full): writes are refused")
             case .full(false): endWarning(Self.full, "there is room for the journal again")
             }
-        }
-        // Very many clients may read at once. What the turn has no time for is left for the next ones.
-        while let piece = hub.durability.nextPiece() {
-            hub.take(piece)
-            if hub.hasDoneEnough { break }
         }
     }
 
@@ -140,7 +135,6 @@ extension EventLoop {
             }
             dropUnread(connection)
         }
-        hub.insight.tracing.removeAll()
     }
 
     /// Writes can't be kept any more: reports the error, and goes on without a journal.

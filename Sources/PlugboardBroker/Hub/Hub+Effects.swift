@@ -63,9 +63,9 @@ extension Hub {
         matching.select()
     }
 
-    /// Follows another policy from now on. Returns the clients to dismiss: those that may not connect any
-    /// more, and those with unread lines about keys that they may not see any more.
-    mutating func replacePolicy(_ policy: Policy) -> [(SessionHandle, CloseReason)] {
+    /// Follows another policy from now on. Dismisses clients that may not connect any more, and those with unread lines
+    /// about keys that they may not see any more.
+    mutating func replacePolicy(_ policy: Policy) {
         follow(policy)
         // What a `subscribe` that isn't answered has found isn't waiting to be read; and what others are told because
         // services and calls end wasn't.
@@ -74,7 +74,6 @@ extension Hub {
             for subscription in sessions[session].subscriptions.list.all { renewSnapshot(of: subscription) }
             if sessions[session].hasUnread { unread.insert(session) }
         }
-        var dismissed: [(SessionHandle, CloseReason)] = []
         for session in sessions.handles {
             guard let grant = sessions[session].grant else { continue }
             let hasUnread = unread.contains(session)
@@ -82,12 +81,11 @@ extension Hub {
             // A client that is being closed may still have lines to read, but gets no others.
             guard sessions[session].takesAnswers || hasUnread else { continue }
             if !access.admits(sessions[session].peer, grant.groups) {
-                dismissed.append((session, .forbidden))
+                delivery.dismiss(session, .forbidden, &sessions)
             } else if seesLess, hasUnread {
-                dismissed.append((session, .revoked))
+                delivery.dismiss(session, .revoked, &sessions)
             }
         }
-        return dismissed
     }
 
     /// A client has taken a name, and rules may be about that name.
@@ -187,7 +185,9 @@ extension Hub {
         let own = sessions[session].grant?.plugin
         if let own, own === plugin {
             limit(session, before)
-            supervision.addOrphan(session, of: plugin, sessions[session].peer)
+            guard supervision.isOrphan(sessions[session].peer, of: plugin) else { return }
+            sessions[session].ending = sessions[session].ending ?? .orphaned
+            delivery.touch(first: session, &sessions)
         } else if own == nil, supervision.plugin(of: sessions[session].peer) === plugin {
             // No plugin is started for itself.
             let subscriptions = sessions[session].subscriptions.list.all

@@ -38,6 +38,7 @@ extension Hub {
         case .trace(let subscription): insight.tracing.wake(subscription)
         case .ownState: lookRound()
         case .idle: checkIdle(now: now)
+        case .share(let session): delivery.touch(first: session, &sessions)
         }
     }
 
@@ -62,7 +63,11 @@ extension Hub {
         let session = asked.session
         dropWill(of: session)
         sessions[session].closeReason = .goodbye
-        sessions[session].makeBacklog().goodbye = Array(asked.id)
+        let backlog = sessions[session].makeBacklog()
+        backlog.goodbye = Array(asked.id)
+        // What answers earlier requests waits no more for events, which it isn't sent any more.
+        delivery.openOwn(of: session, &sessions)
+        backlog.deferred.release(before: .max, to: &sessions[session].outbox.own)
         if supervision.reporter == session { supervision.reporter = nil }
         goOnParting(session)
     }

@@ -136,57 +136,39 @@ extension Hub {
 
     // MARK: Requests that were put off
 
-    /// Goes on with each of them for a slice, while the turn has time.
-    mutating func goOnWithWalks() {
-        forgetAbandoned()
-        for _ in 0..<requests.walkCount {
-            guard let walk = requests.next() else { return }
-            if goOn(with: walk) { finish(walk) } else { requests.wait(walk) }
-            if hasDoneEnough { return }
-        }
+    /// Goes on with the request of a client that was put off, for a slice, and answers it when all was found.
+    mutating func goOnWithRequest(of session: SessionHandle) {
+        guard let request = sessions[session].backlog?.request, goOn(with: request) else { return }
+        sessions[session].backlog?.request = nil
+        sessions[session].dropEmptyBacklog()
+        requests.end(request)
+        finish(request, of: session)
     }
 
-    private mutating func forgetAbandoned() {
-        var count = 0
-        while count < requests.visitsMax, let backlog = requests.abandoned.last {
-            while count < requests.visitsMax, let place = backlog.keys.front {
-                let observable = backlog.keys.remove(place).observable
-                matching.reach.release(observable)
-                matching.forget(observable, &keyspace)
-                count += 1
-            }
-            if backlog.keys.isEmpty { requests.endAbandoned() }
-        }
-        insight.count(steps: count * Cost.visit)
-    }
-
-    /// Goes on with a request for a slice. Returns whether it can be answered now.
-    private mutating func goOn(with walk: DeferredRequest) -> Bool {
-        switch walk.work {
+    /// Returns whether it can be answered now.
+    private mutating func goOn(with request: DeferredRequest) -> Bool {
+        switch request.work {
         case .keys(var search):
             let isDone = goOn(with: &search, requests.visitsMax)
-            walk.work = .keys(search)
+            request.work = .keys(search)
             return isDone
         case .snapshot(let subscription):
             insight.count(steps: Cost.visit)
             let count = matching[subscription].backlog?.snapshot?.foundCount ?? 0
-            guard count < Requests.foundMax || requests.mayGoOn(large: walk) else { return false }
+            guard count < Requests.foundMax || requests.mayGoOn(large: request) else { return false }
             return goOnWithSnapshot(of: subscription)
         case .resumption: return true
         }
     }
 
-    private mutating func finish(_ walk: DeferredRequest) {
-        let session = walk.session
-        requests.end(walk)
-        sessions[session].isBusy = false
-        sessions[session].line = walk.number
+    private mutating func finish(_ request: DeferredRequest, of session: SessionHandle) {
+        sessions[session].line = request.number
         delivery.touch(first: session, &sessions)
-        swap(&walk.decoder, &requests.decoder)
-        let line = walk.line
-        let asked = AskedRequest(walk.request, line.span, from: session)
+        swap(&request.decoder, &requests.decoder)
+        let line = request.line
+        let asked = AskedRequest(request.request, line.span, from: session)
         delivery.begin(session)
-        switch walk.work {
+        switch request.work {
         case .keys(let search): reply(asked, listing: search)
         case .snapshot(let subscription): begin(subscription, asked, .anew)
         case .resumption:

@@ -144,12 +144,13 @@ struct Hub: ~Copyable {
     }
 
     private mutating func cancelRequest(of session: SessionHandle) {
-        if sessions[session].isBusy { requests.cancel(of: session) }
-        sessions[session].isBusy = false
+        if let request = sessions[session].backlog?.request.take() { requests.end(request) }
     }
 
+    /// Ends what a client is sent by its last line.
     mutating func appendBye(to session: SessionHandle) {
         guard let closeReason = sessions[session].closeReason else { return }
+        stopSending(to: session)
         delivery.openReply(to: session, &sessions)
         EventEncoder.appendBye(
             reason: closeReason.rawValue,
@@ -167,53 +168,13 @@ struct Hub: ~Copyable {
         sessions.remove(session, &keyspace)
     }
 
-    /// Sends the turn's traces. Their lines leave in the same turn. After too many bytes, lines are dropped and
-    /// counted.
-    mutating func tellTraces() {
-        var line = delivery.takeLine()
-        var bytesLeft = Tracing.bytesMax
-        for note in insight.tracing.notes {
-            insight.count(steps: note.tracers.count * Cost.tracer)
-            for (tracer, rests) in note.tracers where mayTell(note, to: tracer) {
-                guard bytesLeft > 0 else {
-                    insight.tracing.drop(note.revision, for: tracer)
-                    continue
-                }
-                let subscription = tracer.subscription
-                if let gap = tracer.gap.take() { tellOrQueue(gap, to: subscription) }
-                line.removeAll()
-                line.append(#"{"event":"trace","sub":"#)
-                line.append(matching.sub(of: subscription))
-                insight.tracing.append(note, to: &line)
-                line.append(rests ? #","rests":true}\#n"# : "}\n")
-                bytesLeft -= line.count
-                insight.count(steps: line.count / Cost.bytesTracedPerStep)
-                tellOrQueue(line.bytes, revision: note.revision, to: subscription)
-            }
-        }
-        delivery.giveBack(line)
-        insight.tracing.removeAll()
-    }
-
-    /// Whether a tracer is still there, and may still see the key.
-    private func mayTell(_ note: Tracing.Note, to tracer: Tracer) -> Bool {
-        insight.tracing.contains(tracer) && sessions[tracer.session].authorize(.subscribe, note.key.span)
-    }
-
-    /// Tells tracers of their gaps. If these are very many, the rest is left for the next turn.
-    mutating func tellGaps(until effortEnd: UInt64 = .max) {
-        while effort <= effortEnd, let (gap, subscription) = insight.tracing.takeGap() {
-            tellOrQueue(gap, to: subscription)
-            insight.count(steps: Cost.gap)
-        }
-    }
-
     mutating func endTurn() {
         delivery.endTurn()
         keyspace.endTurn()
         matching.reach.endTurn()
         forgetReleased()
         insight.endTurn()
+        if let turn = insight.tracing.endTurn() { requests.add(.tell(turn)) }
     }
 
     @inline(__always)

@@ -41,7 +41,7 @@ extension Hub: Checked {
         let listed = sessions.handles.reduce(0) { $0 + sessions[$1].subscriptions.count }
         try Session.always.agree("each subscription is a client's", matching.handles.count, listed)
         try matching.checkInvariants(keyspace, sessions)
-        try insight.tracing.checkInvariants(matching)
+        try insight.tracing.checkInvariants(matching, withGap: requests.tracersWithGap)
         try knownShapesAreSo()
     }
 
@@ -81,7 +81,8 @@ extension Hub: Checked {
         let (ends, rounds) = (keyspace.lifetimes.isGoingOn ? 1 : 0, insight.isWatched ? 1 : 0)
         try always.agree("one while keys of the departed are to go", all.count { $0 == .ended }, ends)
         try always.agree("one while the broker is watched", all.count { $0 == .ownState }, rounds)
-        let due = all.count { $0 != .idle }
+        // Those of the loop are compared with its connections.
+        let due = all.count { !$0.isLoops && $0 != .idle }
         try always.agree("each is waited for", due, waiting + ends + rounds)
     }
 

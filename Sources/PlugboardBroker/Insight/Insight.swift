@@ -66,11 +66,6 @@ struct Insight: ~Copyable {
         turnStart = 0
     }
 
-    // MARK: Traces
-
-    /// Whether writes or calls were noted in this turn, or may be.
-    var hasTraces: Bool { tracing.isOnForCalls || !tracing.isEmpty }
-
     // MARK: The broker's own keys
 
     /// A client asks for one of the keys. Begins rounds, and returns true, if none are going on.

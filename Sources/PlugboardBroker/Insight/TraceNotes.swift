@@ -1,4 +1,4 @@
-// Notes what happens to a write, for those who trace it, before observers are told.
+// Notes what happens to a write before observers are told, and tells those who trace it when all were served.
 
 import PlugboardMemory
 import PlugboardWire
@@ -9,12 +9,16 @@ extension Hub {
     mutating func trace(_ operation: Operation, of key: Span<UInt8>, _ rest: borrowing ByteBuffer) -> Bool {
         let visits = insight.tracing.find(key, isCall: operation == .call, sessions)
         insight.count(steps: visits * Cost.tracer)
-        let resting = insight.tracing.note(operation, key, rest.bytes, revision: revision)
-        for tracer in resting ?? [] {
+        if insight.tracing.found.isEmpty { return false }
+        if insight.tracing.isFull {
+            for tracer in insight.tracing.found { drop(revision, for: tracer) }
+            return false
+        }
+        for tracer in insight.tracing.note(operation, key, rest.bytes, revision: revision) {
             let end = tracer.limit?.end ?? 0
             tracer.limit?.ticket = deadlines.add(at: end, .trace(tracer.subscription))
         }
-        return resting != nil
+        return true
     }
 
     func traceText(_ author: AuthorHandle, _ cause: WriteCause, _ reason: EventReason? = nil) -> ByteBuffer {
@@ -76,5 +80,51 @@ extension Hub {
         var text = traceText(sessions[asked.session].author(&keyspace), asked.request.cause)
         CallOutcome.failed.append(ErrorCode.noProvider.rawValue, to: &text)
         trace(.call, of: asked.key, text)
+    }
+
+    // MARK: Telling
+
+    /// Tells tracers what happened in a turn. After too many bytes, lines are dropped and counted.
+    mutating func tell(_ traced: TracedTurn, until effortEnd: UInt64) {
+        var traced = traced
+        var line = delivery.takeLine()
+        while effort <= effortEnd, let (note, tracer, rests) = traced.next() {
+            insight.count(steps: Cost.tracer)
+            guard mayTell(note, to: tracer) else { continue }
+            guard traced.bytesLeft > 0 else {
+                drop(note.revision, for: tracer)
+                continue
+            }
+            let subscription = tracer.subscription
+            if let gap = tracer.gap.take() { tellOrQueue(gap, to: subscription) }
+            line.removeAll()
+            line.append(#"{"event":"trace","sub":"#)
+            line.append(matching.sub(of: subscription))
+            traced.append(note, to: &line)
+            line.append(rests ? #","rests":true}\#n"# : "}\n")
+            traced.bytesLeft -= line.count
+            insight.count(steps: line.count / Cost.bytesTracedPerStep)
+            tellOrQueue(line.bytes, revision: note.revision, to: subscription)
+        }
+        delivery.giveBack(line)
+        if traced.isTold { insight.tracing.end(traced) } else { requests.add(first: .tell(traced)) }
+    }
+
+    /// Whether a tracer is still there, and may still see the key.
+    private func mayTell(_ note: TracedTurn.Note, to tracer: Tracer) -> Bool {
+        insight.tracing.contains(tracer) && sessions[tracer.session].authorize(.subscribe, note.key.span)
+    }
+
+    mutating func tellGap(of tracer: Tracer) {
+        tracer.isListed = false
+        guard let gap = tracer.gap.take() else { return }
+        tellOrQueue(gap, to: tracer.subscription)
+        insight.count(steps: Cost.gap)
+    }
+
+    /// Drops a write for a tracer. It is told of the gap later.
+    mutating func drop(_ revision: UInt64, for tracer: Tracer) {
+        if !tracer.isListed { requests.add(.tellGap(tracer)) }
+        tracer.drop(revision)
     }
 }

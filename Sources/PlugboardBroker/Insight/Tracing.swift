@@ -1,5 +1,5 @@
-// Notes what happened to each write and each call of a turn, for tracers. The notes are kept as text until
-// the end of the turn, when it is known how long each observer waited. Owned by `Insight`. What always holds:
+// Notes what happened to each write and each call of a turn, for tracers. They are told in the next turn, when it is
+// known how long each observer waited. Owned by `Insight`. What always holds:
 // while nobody traces writes, or all who do rest, `isOn` is false, and a write costs only that test.
 
 import PlugboardMemory
@@ -8,38 +8,20 @@ import PlugboardWire
 
 struct Tracing: ~Copyable {
     private let inPlace = InPlace()
-    /// The most bytes of notes in one turn, and the most bytes of lines that tracers are told in one. Beyond
-    /// that, writes are dropped and counted.
+    /// The most bytes of notes that wait, and the most bytes of lines that tracers are told of one turn. Beyond that,
+    /// writes are dropped and counted.
     static let bytesMax = 1_048_576
-
-    /// What happened to a write or a call, and who is told of it.
-    struct Note {
-        let key: [UInt8]
-        let revision: UInt64
-        /// The text of the line from the key up to the observers.
-        fileprivate let head: [UInt8]
-        fileprivate let time: UInt64
-        /// Whether it is the last one before the rest of a tracer stands beside it.
-        let tracers: [(tracer: Tracer, rests: Bool)]
-        /// Nil if it is about a call, which has none.
-        fileprivate var observers: [TracedObserver]?
-        fileprivate var hasMore = false
-    }
 
     /// How many of those that want writes don't rest.
     private var awakeCount = 0
     private var tracers: [SubscriptionHandle: Tracer] = [:]
     private let tree = PatternTree<Tracer>()
-    private var found: [Tracer] = []
-    /// Tracers that have a gap, or had one, in the order in which they are told.
-    private var withGap: ArraySlice<Tracer> = []
+    private(set) var found: [Tracer] = []
     private var searches: UInt64 = 0
     private let source: TimeSource
-    private(set) var notes: [Note] = []
-    /// What the notes take up, about.
+    private var turn = TracedTurn()
+    /// What all notes take up that aren't told yet, about.
     private var bytes = 0
-    /// When each client was sent everything that waited for it in this turn.
-    private var sentAt: [UInt64: UInt64] = [:]
 
     init(time source: TimeSource) {
         self.source = source
@@ -77,7 +59,7 @@ struct Tracing: ~Copyable {
         let visits = removeFromTree(tracer)
         tracer.gap = nil
         if !tracer.isResting { countAwake(tracer, -1) }
-        if tracers.isEmpty { removeAll() }
+        if tracers.isEmpty, let turn = endTurn() { end(turn) }
         return (tracer.limit?.ticket, visits)
     }
 
@@ -107,16 +89,14 @@ struct Tracing: ~Copyable {
         return visits + entries
     }
 
-    /// Notes a write or a call for the tracers that were found. Without room, it is dropped for them. `rest` is its line
-    /// from the writer on. Returns who rests from now on; nil if nothing was noted.
+    /// Whether there is no room for further notes.
+    var isFull: Bool { bytes > Self.bytesMax }
+
+    /// Notes a write or a call for the tracers that were found. `rest` is its line from the writer on. Returns who rests
+    /// from now on.
     mutating func note(_ operation: Operation, _ key: Span<UInt8>, _ rest: Span<UInt8>, revision: UInt64)
-        -> [Tracer]?
+        -> [Tracer]
     {
-        if found.isEmpty { return nil }
-        if bytes > Self.bytesMax {
-            for tracer in found { drop(revision, for: tracer) }
-            return nil
-        }
         let now = source.nanoseconds()
         var head = ByteBuffer()
         head.append(member: "key", text: key)
@@ -124,7 +104,7 @@ struct Tracing: ~Copyable {
         head.append(member: "op", text: operation.name)
         head.append(rest)
         for tracer in found { tracer.limit?.take(at: now) }
-        let note = Note(
+        let note = TracedTurn.Note(
             key: Array(key),
             revision: revision,
             head: Array(head.bytes),
@@ -132,8 +112,8 @@ struct Tracing: ~Copyable {
             tracers: found.map { ($0, $0.isResting) },
             observers: operation == .call ? nil : []
         )
-        notes.append(note)
-        bytes += head.count + found.count * MemoryLayout<(Tracer, Bool)>.stride
+        turn.notes.append(note)
+        count(head.count + found.count * MemoryLayout<(Tracer, Bool)>.stride)
         let resting = found.filter(\.isResting)
         for tracer in resting { countAwake(tracer, -1) }
         return resting
@@ -141,71 +121,40 @@ struct Tracing: ~Copyable {
 
     /// Adds the observers of the last write. There may be more than a line names.
     mutating func append(_ observers: [TracedObserver], hasMore: Bool) {
-        notes[notes.count - 1].observers = observers
-        notes[notes.count - 1].hasMore = hasMore
-        for observer in observers { bytes += observer.text.count }
+        turn.notes[turn.notes.count - 1].observers = observers
+        turn.notes[turn.notes.count - 1].hasMore = hasMore
+        count(observers.reduce(0) { $0 + $1.text.count })
+    }
+
+    private mutating func count(_ more: Int) {
+        bytes += more
+        turn.bytes += more
     }
 
     mutating func setSent(_ client: UInt64) {
-        if !notes.isEmpty { sentAt[client] = source.nanoseconds() }
+        if !turn.notes.isEmpty { turn.sentAt[client] = source.nanoseconds() }
     }
 
-    var isEmpty: Bool { notes.isEmpty }
+    /// Ends the turn. Returns what happened in it; nil if nothing was noted.
+    mutating func endTurn() -> TracedTurn? {
+        if turn.notes.isEmpty { return nil }
+        var ended = TracedTurn()
+        swap(&ended, &turn)
+        return ended
+    }
+
+    /// All of a turn was told.
+    mutating func end(_ turn: TracedTurn) { bytes -= turn.bytes }
 
     /// Whether a tracer hasn't ended since it was found.
     func contains(_ tracer: Tracer) -> Bool { tracers[tracer.subscription] === tracer }
-
-    /// Appends the line about a write or a call, without the members before the key and the end.
-    func append(_ note: Note, to buffer: inout ByteBuffer) {
-        buffer.append(note.head.span)
-        guard let observers = note.observers else { return }
-        buffer.append(#","observers":["#)
-        for (place, observer) in observers.enumerated() {
-            if place > 0 { buffer.append(",") }
-            buffer.append(observer.text.span)
-            // A client that wasn't sent everything gets the rest in a later turn, so its time isn't known.
-            if observer.isSent, let time = sentAt[observer.client], time >= note.time {
-                buffer.append(member: "microseconds", (time - note.time) / 1000)
-            }
-            buffer.append("}")
-        }
-        buffer.append(note.hasMore ? #"],"more":true"# : "]")
-    }
-
-    /// Drops a write for a tracer, because this turn tells too much already.
-    mutating func drop(_ revision: UInt64, for tracer: Tracer) {
-        if !tracer.isListed {
-            tracer.isListed = true
-            withGap.append(tracer)
-        }
-        if tracer.gap == nil { tracer.gap = LostRange(dropped: 0, first: revision, last: revision) }
-        tracer.gap?.dropped += 1
-        tracer.gap?.last = revision
-    }
-
-    var hasGaps: Bool { !withGap.isEmpty }
-
-    mutating func takeGap() -> (gap: LostRange, subscription: SubscriptionHandle)? {
-        while let tracer = withGap.popFirst() {
-            // A slice keeps what was taken from its front.
-            if withGap.isEmpty { withGap = [] }
-            tracer.isListed = false
-            if let gap = tracer.gap.take() { return (gap, tracer.subscription) }
-        }
-        return nil
-    }
-
-    mutating func removeAll() {
-        notes.removeAll()
-        bytes = 0
-        sentAt.removeAll(keepingCapacity: true)
-    }
 }
 
 extension Tracing: Checked {
     var restingCount: Int { tracers.values.count(where: \.isResting) }
 
-    func checkInvariants(_ matching: borrowing Matching) throws(BrokenInvariant) {
+    /// `withGap` are those that are to be told of a gap.
+    func checkInvariants(_ matching: borrowing Matching, withGap: [Tracer]) throws(BrokenInvariant) {
         let awake = tracers.values.count { !$0.isResting && !$0.onlyCalls }
         try Self.always.agree("it counts who wants writes and doesn't rest", awakeCount, awake)
         var standing = 0
@@ -224,12 +173,12 @@ extension Tracing: Checked {
             }
         }
         try Self.always.agree("nobody stands in the tree who is gone", try tree.checkInvariants(), standing)
-        try checkGaps()
+        try checkGaps(withGap)
         let found = matching.handles.count { matching[$0].isTracer }
         try Self.always.agree("it knows all who trace", tracers.count, found)
     }
 
-    private func checkGaps() throws(BrokenInvariant) {
+    private func checkGaps(_ withGap: [Tracer]) throws(BrokenInvariant) {
         let listed = Set(withGap.map { ObjectIdentifier($0) })
         try Self.always.agree("who has a gap is listed once", withGap.count, listed.count)
         try Self.always.hold("who is listed knows it", withGap.allSatisfy(\.isListed))
@@ -237,6 +186,65 @@ extension Tracing: Checked {
             let isSound = tracer.isListed ? listed.contains(ObjectIdentifier(tracer)) : tracer.gap == nil
             try Self.always.hold("who has a gap waits to be told", isSound)
         }
+    }
+}
+
+/// What happened in a turn, for tracers.
+struct TracedTurn {
+    /// What happened to a write or a call, and who is told of it.
+    struct Note {
+        let key: [UInt8]
+        let revision: UInt64
+        /// The text of the line from the key up to the observers.
+        fileprivate let head: [UInt8]
+        fileprivate let time: UInt64
+        /// Whether it is the last one before the rest of a tracer stands beside it.
+        let tracers: [(tracer: Tracer, rests: Bool)]
+        /// Nil if it is about a call, which has none.
+        fileprivate var observers: [TracedObserver]?
+        fileprivate var hasMore = false
+    }
+
+    fileprivate var notes: [Note] = []
+    fileprivate var bytes = 0
+    /// When each client was sent everything that waited for it.
+    fileprivate var sentAt: [UInt64: UInt64] = [:]
+    /// Who is told next, and of what.
+    private var (note, tracer) = (0, 0)
+    /// How many more bytes of lines tracers are told.
+    var bytesLeft = Tracing.bytesMax
+
+    var isTold: Bool { note == notes.count }
+
+    /// The next note for a tracer.
+    mutating func next() -> (note: Note, tracer: Tracer, rests: Bool)? {
+        while note < notes.count {
+            guard tracer < notes[note].tracers.count else {
+                (note, tracer) = (note + 1, 0)
+                continue
+            }
+            defer { tracer += 1 }
+            let (found, rests) = notes[note].tracers[tracer]
+            return (notes[note], found, rests)
+        }
+        return nil
+    }
+
+    /// Appends the line about a write or a call, without the members before the key and the end.
+    func append(_ note: Note, to buffer: inout ByteBuffer) {
+        buffer.append(note.head.span)
+        guard let observers = note.observers else { return }
+        buffer.append(#","observers":["#)
+        for (place, observer) in observers.enumerated() {
+            if place > 0 { buffer.append(",") }
+            buffer.append(observer.text.span)
+            // A client that wasn't sent everything gets the rest in a later turn, so its time isn't known.
+            if observer.isSent, let time = sentAt[observer.client], time >= note.time {
+                buffer.append(member: "microseconds", (time - note.time) / 1000)
+            }
+            buffer.append("}")
+        }
+        buffer.append(note.hasMore ? #"],"more":true"# : "]")
     }
 }
 
@@ -251,6 +259,7 @@ final class Tracer {
     let onlyCalls: Bool
     /// Writes that were dropped for it, as it was not told yet.
     var gap: LostRange?
+    /// A chore is to tell of it.
     var isListed = false
 
     init(
@@ -258,6 +267,13 @@ final class Tracer {
     ) {
         (self.subscription, self.session, self.patterns) = (subscription, session, patterns)
         self.onlyCalls = onlyCalls
+    }
+
+    func drop(_ revision: UInt64) {
+        isListed = true
+        if gap == nil { gap = LostRange(dropped: 0, first: revision, last: revision) }
+        gap?.dropped += 1
+        gap?.last = revision
     }
 
     /// It is told nothing new until its rest is over.

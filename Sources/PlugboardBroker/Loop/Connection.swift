@@ -36,8 +36,9 @@ final class Connection {
     var isHeavy = false
     /// The last read brought very many bytes, or as many as it was to bring, so more may wait.
     var isBulky = false
-    /// It has written more than its share while the disk is behind. It isn't read until others have caught up.
-    var isThrottled = false
+    /// The end of its wait for its next share, after it has written more than that while the disk is behind. It isn't
+    /// read until then.
+    var share = DeadlineTicket.none
     /// What it has written beyond its share, in bytes, at a period of `Throttle`.
     private var debt: (bytes: UInt32, period: UInt32) = (0, 0)
 
@@ -45,6 +46,8 @@ final class Connection {
         self.descriptor = descriptor
         self.session = session
     }
+
+    var isThrottled: Bool { share != .none }
 
     /// The peer has hung up, but bytes from before are still to be read, and only other connections stand in
     /// the way. What it is held back for, it waits for in vain.

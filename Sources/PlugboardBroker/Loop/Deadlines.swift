@@ -25,6 +25,12 @@ enum Deadline: BitwiseCopyable, Equatable {
     case idle
     /// The gate of this key has waited long enough. It exists: opening it cancels the deadline.
     case gate(ObservableHandle)
+    /// The client has written more than its share, and has waited for another one. It exists: its deadline ends with its
+    /// connection.
+    case share(SessionHandle)
+
+    /// Whether it is the loop's, and not the hub's.
+    var isLoops: Bool { if case .share = self { true } else { false } }
 }
 
 /// Names a deadline, so that it can be cancelled. Never mistaken for a later one.

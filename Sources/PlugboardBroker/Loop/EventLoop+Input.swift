@@ -37,26 +37,32 @@ extension EventLoop {
 
     /// Gives each connection in one of the queues a slice, as many as fit into this part of the turn, but one at least.
     /// What it still has to do then waits among those that may take long. Returns how many had their slice. The prompt
-    /// are read little, because others may wait behind them.
+    /// share what is read of them. While a turn can't hear all of them, each is read little, because others wait.
     mutating func run(_ part: RunQueue.Part) -> Int {
         let length = queue[part].count
-        let bytes = part == .prompt ? Self.shareMin : Self.readBytes
+        var share = Self.readBytes
+        if part == .prompt { share = max(Self.shareMin, min(share, Self.sharedBytes / max(1, length))) }
+        if part == .prompt, queue.isCrowded { share = Self.shareMin }
         var count = 0
         while count < length, hub.delivery.log.hasRoom, count == 0 || !hub.hasDoneEnough {
             let session = queue[part][count]
             count += 1
-            if let connection = connections.find(session) { goOn(connection, upTo: bytes) }
+            if let connection = connections.find(session) { goOn(connection, in: part, upTo: share) }
         }
-        queue[part].removeFirst(count)
+        queue.removeFirst(count, of: part)
         return count
     }
 
-    private mutating func goOn(_ connection: Connection, upTo bytes: Int) {
+    private mutating func goOn(_ connection: Connection, in part: RunQueue.Part, upTo bytes: Int) {
         let (session, work) = (connection.session, connection.todo)
         (connection.todo, connection.isQuiet) = ([], false)
         if work.contains(.lines), !connection.isHeldBack, hub.sessions[session].isOpen {
             hub.delivery.touch(first: session, &hub.sessions)
             executeInbox(connection)
+        }
+        if work.contains(.request) {
+            hub.delivery.touch(session, &hub.sessions)
+            hub.goOnWithRequest(of: session)
         }
         if work.contains(.read), connection.isHungUp, connection.isHeldBack, hub.sessions[session].isOpen {
             hub.delivery.touch(first: session, &hub.sessions)
@@ -73,7 +79,8 @@ extension EventLoop {
             hub.delivery.touch(session, &hub.sessions)
             hub.settle(session)
         }
-        if work.contains(.close) || connection.inputEnded { close(connection) }
+        guard work.contains(.close) || connection.inputEnded else { return }
+        if part == .patient { close(connection) } else { queue.add(connection, .close) }
     }
 
     private mutating func receiveDirectly(_ connection: Connection, upTo bytes: Int) {
@@ -135,8 +142,8 @@ extension EventLoop {
         let recorded = hub.durability.records.addedBytes
         defer {
             connection.isHeavy = hub.effort &- before > pace.effort / 4
-            if let pressure = hub.durability.journal?.pressure {
-                throttle(connection, hub.durability.records.addedBytes - recorded, pressure)
+            if hub.durability.journal?.pressure != nil {
+                throttle(connection, hub.durability.records.addedBytes - recorded)
             }
         }
         var (start, search) = (0, searchFrom)
@@ -228,7 +235,7 @@ extension EventLoop {
         if connection.overlongLines > Limits.overlongLinesMax,
             hub.sessions[connection.session].isOpen
         {
-            dismiss(connection, .overlong, keepingUnread: true)
+            end(connection, .overlong)
         }
     }
 

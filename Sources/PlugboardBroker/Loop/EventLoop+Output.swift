@@ -23,16 +23,44 @@ extension EventLoop {
             } else {
                 return
             }
-            guard hub.sessions[session].isTouched, let connection = connections.find(session)
-            else { continue }
-            hub.delivery.beginServing(session, &hub.sessions)
-            flush(connection)
-            if connection.isWaitingToWrite || hub.sessions[session].isCounted {
-                hub.countOwed(to: session)
+            if hub.sessions[session].isTouched, let connection = connections.find(session) {
+                try serve(connection)
             }
-            hub.insight.count(steps: Cost.serve)
-            try judge(connection)
         }
+    }
+
+    private mutating func serve(_ connection: Connection) throws {
+        let session = connection.session
+        switch hub.sessions[session].ending.take() {
+        case .dismissed: dismiss(connection)
+        case .orphaned: network.end(connection.descriptor)
+        case nil: break
+        }
+        hub.delivery.beginServing(session, &hub.sessions)
+        flush(connection)
+        if connection.isWaitingToWrite || hub.sessions[session].isCounted { hub.countOwed(to: session) }
+        hub.insight.count(steps: Cost.serve)
+        hub.read(for: session)
+        if connection.isThrottled { goOnThrottled(connection) }
+        if connection.isHeldBack, hub.sessions[session].mayGoOn(unreadMax: Self.unreadRepliesMax / 2) {
+            connection.isHeldBack = false
+            queue.add(connection, .lines)
+        }
+        queue.add(connection, errands(of: connection))
+        try watch(connection)
+    }
+
+    /// What a connection has to do now, besides what it has noted.
+    private func errands(of connection: Connection) -> Errands {
+        let session = connection.session
+        var errands: Errands = []
+        if hub.sessions[session].isBusy { errands.insert(.request) }
+        if owesMore(connection) { errands.insert(.owed) }
+        if connection.isReadOn { errands.insert(.read) }
+        if hub.sessions[session].isParting || connection.isFinished(hub.sessions[session]) {
+            errands.insert(.close)
+        }
+        return errands
     }
 
     /// Before the rights of a client shrink, it is sent what it may still see, so everybody is served.
@@ -50,8 +78,7 @@ extension EventLoop {
             return
         }
         guard connection.isFinished(hub.sessions[session]) || !hub.sessions[session].isOpen else { return }
-        // Who is dismissed has to get the last line before that.
-        guard hub.delivery.dismissed.isEmpty, hub.leave(session, until: hub.requests.effortEnd) else {
+        guard hub.leave(session, until: hub.requests.effortEnd) else {
             return queue.add(connection, .close)
         }
         guard connection.isFinished(hub.sessions[session]) else {
@@ -59,42 +86,25 @@ extension EventLoop {
         }
         hub.insight.count(steps: connection.inputEnded ? Cost.close : Cost.closeUnread)
         hub.forget(session)
+        endThrottling(connection)
         poller.remove(connection.descriptor.raw)
         connections.remove(connection)
         tidying.begin(after: Tidying.nanoseconds, time)
     }
 
-    /// Ends the connections of plugins' processes that have ended. Their lines that have come still count.
-    mutating func endOrphaned() {
-        for session in hub.supervision.orphaned.all {
-            if let connection = connections.find(session) { network.end(connection.descriptor) }
-        }
-        hub.supervision.orphaned.removeAll()
-    }
-
-    /// Closes clients that are owed too much, or whose users are. Closing one may add others to the list.
-    mutating func dismissSlow() {
-        var index = 0
-        while index < hub.delivery.dismissed.count {
-            let session = hub.delivery.dismissed[index]
-            index += 1
-            if let connection = connections.find(session) {
-                dismiss(connection, hub.sessions[session].closeReason ?? .slow, keepingUnread: false)
-            }
-        }
-        hub.delivery.forgetDismissed()
-    }
-
-    /// Queues the last line of a connection, and ends its session. Unless `keepingUnread`, drops all unread
-    /// lines except the rest of a line that was sent in part.
-    mutating func dismiss(_ connection: Connection, _ closeReason: CloseReason, keepingUnread: Bool) {
-        let session = connection.session
-        hub.sessions[session].closeReason = closeReason
-        if !hub.leave(session, until: hub.requests.effortEnd) { queue.add(connection, .close) }
+    /// Has a connection get its last line, and then end.
+    mutating func end(_ connection: Connection, _ closeReason: CloseReason) {
+        hub.sessions[connection.session].closeReason = closeReason
+        queue.add(connection, .close)
         connection.inbox.releaseMemory()
         connection.isHeldBack = false
-        if !keepingUnread { dropUnread(connection) }
-        hub.appendBye(to: session)
+        hub.appendBye(to: connection.session)
+    }
+
+    /// The same without what it hasn't read, but for the rest of a line that was sent in part.
+    private mutating func dismiss(_ connection: Connection) {
+        dropUnread(connection)
+        end(connection, hub.sessions[connection.session].closeReason ?? .slow)
     }
 
     mutating func dropUnread(_ connection: Connection) {
@@ -142,7 +152,7 @@ extension EventLoop {
             hub.insight.count(steps: count / Cost.bytesSentPerStep)
             hub.sessions[session].sent &+= UInt64(count)
             connection.isWaitingToWrite = count < offered
-            if hub.insight.hasTraces, count == total {
+            if hub.insight.tracing.isOnForCalls, count == total {
                 hub.insight.tracing.setSent(hub.sessions[session].client)
             }
             removeSent(count, connection)
@@ -185,19 +195,6 @@ extension EventLoop {
                 count < own && hub.sessions[session].outbox.own.bytes[count - 1] != 0x0A
             hub.sessions[session].outbox.removeOwn(count)
         }
-    }
-
-    private mutating func judge(_ connection: Connection) throws {
-        let session = connection.session
-        if hub.sessions[session].isParting, !hub.goOnParting(session) { queue.add(connection, .close) }
-        if connection.isHeldBack, hub.sessions[session].mayGoOn(unreadMax: Self.unreadRepliesMax / 2) {
-            connection.isHeldBack = false
-            queue.add(connection, .lines)
-        }
-        if owesMore(connection) { queue.add(connection, .owed) }
-        if connection.isReadOn { queue.add(connection, .read) }
-        if connection.isFinished(hub.sessions[session]) { queue.add(connection, .close) }
-        try watch(connection)
     }
 
     /// It has taken all that it was sent, and is owed more that can be sent now.

@@ -16,7 +16,7 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
     static var fewBytes: Int { 16_384 }
     /// Those that are ready share so many bytes of a turn, of which each has so many at least. Who has more to say is
     /// patient.
-    private static var sharedBytes: Int { 1_048_576 }
+    static var sharedBytes: Int { 1_048_576 }
     static var shareMin: Int { 2_048 }
     /// How long clients have to read their last lines when the broker stops.
     private static var stoppingNanoseconds: UInt64 { 1_000_000_000 }
@@ -28,11 +28,11 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
     let orders: Orders
     var hub: Hub
     var connections = ConnectionTable()
-    private var ready = List<Readiness>(reserving: 64)
     var queue = RunQueue()
     /// The buffer for reads, while a connection has no half line.
     var input = ByteBuffer()
-    private var throttle = Throttle()
+    /// How many clients have written more than their share.
+    var throttledCount = 0
     var pace = TurnPace()
     private(set) var isStopping = false
     /// A new one is there. The events of this turn are sent first, so what is left then is really unread.
@@ -84,27 +84,21 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
     /// slices. Nothing is told before it is written to the journal, and each connection is written to at the end. If
     /// there is too much to do, the next turn does the rest without waiting.
     mutating func turn(waiting milliseconds: Int32) throws {
-        try wait(milliseconds)
         pace.begin(isFull: milliseconds == 0, time)
-        let reads = try hearReady()
+        replacePolicy()
+        hub.requests.beginPart(until: hub.effort &+ pace.effortToHear)
+        try wait(milliseconds)
+        let heard = run(.prompt)
         if hasMoreToDo { try answerHeard() }
         expireDue()
         let slices = goOnWithPatient()
-        pace.countHeard(reads + slices + queue[.patient].count)
-        if hub.requests.areWaiting { hub.goOnWithWalks() }
+        pace.countHeard(heard + slices + queue[.patient].count)
+        if hub.requests.hasChores { hub.goOnWithChores(until: hub.effort &+ pace.effort / 4) }
         if hub.durability.isCopying { hub.goOnWithSnapshot(effort: pace.effort / 4) }
-        if hub.insight.tracing.hasGaps { hub.tellGaps(until: hub.effort &+ pace.effort / 4) }
         try tickJournal()
-        if !throttle.waiting.isEmpty { try goOnWithThrottled() }
-        if !hub.supervision.orphaned.isEmpty { endOrphaned() }
-        hub.requests.beginPart(until: hub.effort &+ pace.effort * (hub.insight.hasTraces ? 2 : 1))
-        repeat {
-            dismissSlow()
-            try keepRecords()
-            try writeOut()
-            if !hub.insight.tracing.isEmpty { hub.tellTraces() }
-        } while hasMoreToTell
-        hub.durability.readAgain(hub.matching)
+        hub.requests.beginPart(until: hub.effort &+ pace.effort * (hub.insight.tracing.isOnForCalls ? 2 : 1))
+        try keepRecords()
+        try writeOut()
         hub.endTurn()
         pace.end(time)
         tidy()
@@ -112,28 +106,13 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
     }
 
     private mutating func wait(_ milliseconds: Int32) throws {
-        hub.requests.beginPart(until: hub.effort &+ pace.effortToHear)
-        ready.removeAll()
         let poller = poller
-        try poller.wait(milliseconds: milliseconds) { ready.append($0) }
-    }
-
-    /// Handles what is ready, while the turn's log is still in the processor's cache. Returns how many clients were
-    /// read. Those for whom there was no time are queued.
-    private mutating func hearReady() throws -> Int {
-        if !ready.isEmpty { hub.insight.beginTurn() }
-        if isPolicyWaiting, let policy = orders.takePolicy() { replacePolicy(policy) }
-        isPolicyWaiting = false
-        var reads = run(.prompt)
-        let share = max(Self.shareMin, min(Self.readBytes, Self.sharedBytes / max(1, ready.count)))
-        for place in ready.indices where try handle(ready[place], upTo: share) { reads += 1 }
-        return reads
+        try poller.wait(milliseconds: milliseconds) { try handle($0) }
     }
 
     /// There is work that may take long. Before that, the clients that were heard are answered.
     private var hasMoreToDo: Bool {
-        !queue.isEmpty || hub.requests.areWaiting || hub.insight.tracing.hasGaps || hub.deadlines.next != nil
-            || hub.durability.isCopying
+        !queue.isEmpty || hub.requests.hasChores || hub.deadlines.next != nil || hub.durability.isCopying
     }
 
     private mutating func answerHeard() throws {
@@ -142,20 +121,13 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
         try writeOut(heardOnly: true)
     }
 
-    /// Writing records may bring news of the journal, and a dismissed client may leave a last will. Tracers are told
-    /// last, when it is known how long others waited, and may be traced themselves.
-    private var hasMoreToTell: Bool {
-        !hub.delivery.heard.isEmpty || !hub.delivery.isDone && mayServeMore || !hub.delivery.dismissed.isEmpty
-            || hub.durability.journal != nil && !hub.durability.isWritten || !hub.insight.tracing.isEmpty
-    }
-
     /// Does what has fallen due. Without deadlines, it doesn't read the clock.
     private mutating func expireDue() {
         if hub.deadlines.areLate { hub.expire(now: time.nanoseconds()) }
     }
 
-    /// Returns whether something was read or accepted. Reads at most so many bytes.
-    private mutating func handle(_ ready: Readiness, upTo bytes: Int) throws -> Bool {
+    private mutating func handle(_ ready: Readiness) throws {
+        hub.insight.beginTurn()
         switch ready.token {
         case Self.listenerToken: _ = try acceptWaiting()
         case Self.ordersToken:
@@ -163,24 +135,18 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
             try takeJournalNews()
             if !isStopping { takeOrders() }
         default:
-            guard let connection = connections.find(SessionHandle(word: ready.token)) else { return false }
+            guard let connection = connections.find(SessionHandle(word: ready.token)) else { return }
             if ready.isGone {
                 (connection.outputEnded, connection.isHungUp) = (true, true)
                 // The system would report it in each turn until the end is read.
                 try watch(connection)
             }
-            if ready.canWrite { connection.isWaitingToWrite = false }
-            let isRead =
-                ready.canRead && isPrompt(connection) && hub.delivery.log.hasRoom && !hub.hasDoneEnough
-            if ready.canRead || ready.isGone, !isRead { try queueReading(connection) }
-            guard isRead || ready.canWrite else { return false }
-            hub.delivery.touch(first: connection.session, &hub.sessions)
-            if isRead, receive(connection, upTo: bytes) == bytes { queue.add(connection, .read) }
-            // Its end is seen by whoever is heard in the next turn.
-            if connection.inputEnded { queue.add(connection, .close) }
-            return isRead
+            if ready.canWrite {
+                connection.isWaitingToWrite = false
+                hub.delivery.touch(first: connection.session, &hub.sessions)
+            }
+            if ready.canRead || ready.isGone { try queueReading(connection) }
         }
-        return true
     }
 
     /// It is woken without an order, too: two refusals may be one by then.
@@ -261,11 +227,11 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
     }
 
     private var patience: Int32 {
-        let goesOn = !queue.isEmpty || hub.insight.tracing.hasGaps || !hub.delivery.isDone
-        if goesOn || hub.requests.areWaiting || isPolicyWaiting || hub.durability.isGathering { return 0 }
+        let goesOn = !queue.isEmpty || hub.requests.hasChores || !hub.delivery.isDone
+        if goesOn || isPolicyWaiting || hub.durability.isGathering { return 0 }
         if hub.durability.isCopying { return hub.durability.isCopyHeldUp ? 1 : 0 }
         let due = min(hub.deadlines.next ?? .max, hub.durability.nextTick ?? .max, heartbeat?.next ?? .max)
-        let until = min(due, listener.next, throttle.next, tidying.due ?? .max)
+        let until = min(due, listener.next, tidying.due ?? .max)
         if until == .max { return -1 }
         return Deadlines.milliseconds(from: time.nanoseconds(), until: until)
     }
@@ -276,7 +242,7 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
         hub.keyspace.close()
         let deadline = time.nanoseconds() + Self.stoppingNanoseconds
         for connection in connections.all() where hub.sessions[connection.session].takesAnswers {
-            dismiss(connection, orders.ending ?? .stopping, keepingUnread: true)
+            end(connection, orders.ending ?? .stopping)
         }
         while hub.sessions.count > 0 {
             let now = time.nanoseconds()
@@ -291,12 +257,12 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
 // that no event is told half by one policy and half by the other.
 
 extension EventLoop {
-    /// Follows a new policy. When this is reported, nobody is sent anything any more that it hides.
-    private mutating func replacePolicy(_ policy: Policy) {
-        for (session, closeReason) in hub.replacePolicy(policy) {
-            guard let connection = connections.find(session) else { continue }
-            dismiss(connection, closeReason, keepingUnread: false)
-        }
+    /// Follows a new policy, if there is one. When this is reported, nobody is sent anything any more that it hides.
+    private mutating func replacePolicy() {
+        guard isPolicyWaiting else { return }
+        isPolicyWaiting = false
+        guard let policy = orders.takePolicy() else { return }
+        hub.replacePolicy(policy)
         report("the policy was loaded anew: \(policy.summary)")
     }
 }
@@ -304,16 +270,11 @@ extension EventLoop {
 // While the disk is behind what clients write, each client may write its share of what the disk takes. Who writes
 // more isn't read until it has waited for that. Who writes little is served at once.
 
-struct Throttle: ~Copyable {
+enum Throttle {
     /// Shares are counted in periods of this length.
     static let nanoseconds: UInt64 = 5_000_000
     /// What each client may write in a period, however many there are.
     static let bytesMin = 1_024
-
-    var waiting = List<SessionHandle>()
-    private var due: UInt64 = 0
-
-    var next: UInt64 { waiting.isEmpty ? .max : due }
 
     /// What each of so many clients may write in a period, if all together may write `pressure` bytes a second.
     static func share(of pressure: Int?, among count: Int) -> Int {
@@ -324,49 +285,42 @@ struct Throttle: ~Copyable {
     static func period(of nanoseconds: UInt64) -> UInt32 {
         UInt32(truncatingIfNeeded: nanoseconds / Self.nanoseconds)
     }
-
-    mutating func append(_ session: SessionHandle, at now: UInt64) {
-        if waiting.isEmpty { due = now + Self.nanoseconds }
-        waiting.append(session)
-    }
-
-    mutating func isDue(at now: UInt64) -> Bool {
-        guard now >= due else { return false }
-        due = now + Self.nanoseconds
-        return true
-    }
 }
 
 extension EventLoop {
     /// Counts what a client's lines brought to the journal.
-    mutating func throttle(_ connection: Connection, _ bytes: Int, _ pressure: Int) {
-        guard bytes > 0, !connection.isThrottled else { return }
-        let now = time.nanoseconds()
-        let share = Throttle.share(of: pressure, among: throttle.waiting.count + 1)
-        guard connection.owes(bytes, share: share, period: Throttle.period(of: now)) else { return }
-        connection.isThrottled = true
-        throttle.append(connection.session, at: now)
+    mutating func throttle(_ connection: Connection, _ bytes: Int) {
+        guard bytes > 0, !connection.isThrottled, owes(connection, bytes, among: throttledCount + 1) else {
+            return
+        }
+        throttledCount += 1
+        waitForShare(connection)
     }
 
-    /// Goes on with those that have waited long enough, and with all when the disk isn't behind any more.
-    private mutating func goOnWithThrottled() throws {
-        let now = time.nanoseconds()
-        guard throttle.isDue(at: now) else { return }
+    /// Reads a client again that has waited long enough, or if the disk isn't behind any more.
+    mutating func goOnThrottled(_ connection: Connection) {
+        guard hub.deadlines.deadline(of: connection.share) == nil else { return }
         hub.durability.journal?.lookAtDisk()
-        let count = throttle.waiting.count
+        if owes(connection, 0, among: throttledCount) { return waitForShare(connection) }
+        endThrottling(connection)
+        queue.add(connection, .read)
+    }
+
+    mutating func endThrottling(_ connection: Connection) {
+        guard connection.isThrottled else { return }
+        throttledCount -= 1
+        hub.deadlines.cancel(connection.share)
+        connection.share = .none
+    }
+
+    private mutating func waitForShare(_ connection: Connection) {
+        let end = hub.deadlines.now + Throttle.nanoseconds
+        connection.share = hub.deadlines.add(at: end, .share(connection.session))
+    }
+
+    private func owes(_ connection: Connection, _ bytes: Int, among count: Int) -> Bool {
         let share = Throttle.share(of: hub.durability.journal?.pressure, among: count)
-        for place in 0..<count {
-            let session = throttle.waiting[place]
-            guard let connection = connections.find(session), connection.isThrottled else { continue }
-            if connection.owes(0, share: share, period: Throttle.period(of: now)) {
-                throttle.append(session, at: now)
-            } else {
-                connection.isThrottled = false
-                try watch(connection)
-                queue.add(connection, .read)
-            }
-        }
-        throttle.waiting.removeFirst(count)
+        return connection.owes(bytes, share: share, period: Throttle.period(of: time.nanoseconds()))
     }
 }
 
@@ -418,7 +372,7 @@ extension EventLoop {
     private mutating func tidy() {
         tidying.update(keys: hub.keyspace.observableCount, time)
         guard let due = tidying.due, time.nanoseconds() >= due else { return }
-        let isDone = hub.requests.abandoned.isEmpty && shrink()
+        let isDone = !hub.requests.hasChores && shrink()
         tidying.endPiece(goesOn: !isDone)
         guard isDone else { return }
         hub.delivery.buffers.releaseAll()
@@ -465,10 +419,13 @@ extension EventLoop {
         )
         try Self.always.hold(
             "nobody is left to be served but those for whom a turn has no time",
-            (hub.delivery.isDone || !mayServeMore && hub.delivery.heard.isEmpty)
-                && hub.delivery.dismissed.isEmpty
+            hub.delivery.isDone || !mayServeMore && hub.delivery.heard.isEmpty
         )
         let queued = queue.all
+        let throttled = connections.all().filter(\.isThrottled)
+        try Self.always.agree("it counts who is throttled", throttledCount, throttled.count)
+        let shares = hub.deadlines.all.count(where: \.isLoops)
+        try Self.always.agree("who is throttled has a deadline", shares, throttled.count)
         for connection in connections.all() where !hub.sessions[connection.session].isTouched {
             let name = "client \(hub.sessions[connection.session].client)"
             let isQueued = queued.contains(connection.session)
@@ -482,6 +439,9 @@ extension EventLoop {
             let isOver = connection.isFinished(hub.sessions[connection.session])
             try Self.always.hold("who is done with is gone", !isOver || isRead || isClosed, of: name)
             try Self.always.hold("who is behind goes on", willGoOn(connection), of: name)
+            let isGoingOn =
+                !hub.sessions[connection.session].isBusy || connection.todo.contains(.request)
+            try Self.always.hold("what was put off goes on", isGoingOn, of: name)
         }
     }
 

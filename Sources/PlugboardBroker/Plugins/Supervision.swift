@@ -43,8 +43,6 @@ struct Supervision: ~Copyable, Checked {
     /// All plugins, in the order in which they were reported first.
     private var plugins: [SupervisedPlugin] = []
     var reporter: SessionHandle?
-    /// Clients whose processes have ended. The end of the turn ends their connections, which others may hold.
-    var orphaned = List<SessionHandle>()
 
     func isSupervisor(_ peer: PeerIdentity) -> Bool {
         supervisor != nil && peer.process == supervisor && peer.process > 0
@@ -92,12 +90,12 @@ struct Supervision: ~Copyable, Checked {
         return (plugin, rights, former.process != report.process || former.may != report.may)
     }
 
-    /// A client of a plugin may be left behind by its process: another process, which has left the plugin's
+    /// Whether a client of a plugin is left behind by its process: another process, which has left the plugin's
     /// session, may still hold its connection.
-    mutating func addOrphan(_ session: SessionHandle, of plugin: SupervisedPlugin, _ peer: PeerIdentity) {
+    func isOrphan(_ peer: PeerIdentity, of plugin: SupervisedPlugin) -> Bool {
         guard let former = plugin.formerProcess, peer.process > 0, peer.process != plugin.report.process
-        else { return }
-        if peer.process == former || sessionOf(peer.process) == nil { orphaned.append(session) }
+        else { return false }
+        return peer.process == former || sessionOf(peer.process) == nil
     }
 
     /// Removes a plugin: its name is free, and no call waits for it. Its connected clients keep their limits.

@@ -1,8 +1,7 @@
-// The room of unfinished requests: the one that is being executed, publishes that wait for those after them,
-// and requests that look at more keys than others can wait for.
+// The room of what isn't done yet: the request that is being executed, publishes that wait for those after them, and
+// chores.
 //
-// What always holds between two turns: no publish waits, and nothing is being executed. A client has at most
-// one request that was put off, and is busy while it has one.
+// What always holds between two turns: no publish waits, and nothing is being executed.
 
 import PlugboardMemory
 import PlugboardWire
@@ -30,10 +29,8 @@ struct Requests: ~Copyable, Checked {
     /// The values that the present request's patches and sums make.
     private(set) var results = ByteBuffer()
     private var sum = ByteRange.none
-    /// Owed keys that nobody needs any more, still to be removed.
-    private(set) var abandoned: [Backlog] = []
-    private var walks: ArraySlice<DeferredRequest> = []
-    /// How many of them are large snapshots that go on.
+    private var chores: ArraySlice<Chore> = []
+    /// How many requests that were put off are large snapshots that go on.
     private(set) var largeCount = 0
     let visitsMax: Int
     /// When `hub.effort` reaches this, this part of the turn has done enough, and the rest waits for the next turn.
@@ -89,48 +86,47 @@ struct Requests: ~Copyable, Checked {
 
     // MARK: Requests that are put off
 
-    /// Whether requests were put off, or owed keys are still to be removed.
-    var areWaiting: Bool { !walks.isEmpty || !abandoned.isEmpty }
-
-    /// Puts off the present request. It waits after the others.
+    /// Puts off the present request. The next ones of its client wait for it.
     mutating func putOff(_ asked: AskedRequest, _ work: DeferredWork, _ sessions: inout SessionTable) {
-        sessions[asked.session].isBusy = true
-        let walk = DeferredRequest(asked, number: sessions[asked.session].line, work)
-        swap(&walk.decoder, &decoder)
-        walks.append(walk)
+        let request = DeferredRequest(asked, number: sessions[asked.session].line, work)
+        swap(&request.decoder, &decoder)
+        sessions[asked.session].makeBacklog().request = request
     }
 
-    /// A request has had its turn, and waits for the next.
-    mutating func wait(_ walk: DeferredRequest) { walks.append(walk) }
-
-    var walkCount: Int { walks.count }
-
-    mutating func next() -> DeferredRequest? { walks.popFirst() }
-
     /// Whether a snapshot that has found very many keys may go on. Once it may, it does until it `ends`.
-    mutating func mayGoOn(large walk: DeferredRequest) -> Bool {
-        if walk.isLarge { return true }
+    mutating func mayGoOn(large request: DeferredRequest) -> Bool {
+        if request.isLarge { return true }
         guard largeCount < Self.largeMax else { return false }
-        walk.isLarge = true
+        request.isLarge = true
         largeCount += 1
         return true
     }
 
-    mutating func end(_ walk: DeferredRequest) { if walk.isLarge { largeCount -= 1 } }
+    mutating func end(_ request: DeferredRequest) { if request.isLarge { largeCount -= 1 } }
 
-    mutating func cancel(of session: SessionHandle) {
-        for place in walks.indices.reversed() where walks[place].session == session {
-            end(walks.remove(at: place))
-        }
+    // MARK: Chores
+
+    var hasChores: Bool { !chores.isEmpty }
+
+    mutating func add(_ chore: Chore) { chores.append(chore) }
+    /// Nothing that came later may come before it.
+    mutating func add(first chore: Chore) { chores.insert(chore, at: chores.startIndex) }
+
+    mutating func nextChore() -> Chore? {
+        // A slice keeps what was taken from its front.
+        defer { if chores.isEmpty { chores = [] } }
+        return chores.popFirst()
     }
-
-    /// All of the last of them were removed.
-    mutating func endAbandoned() { abandoned.removeLast() }
 
     /// Removes owed keys that nobody needs, some at a time.
     mutating func abandon(_ backlog: Backlog) {
         backlog.keys.abandon()
-        if !backlog.keys.isEmpty { abandoned.append(backlog) }
+        if !backlog.keys.isEmpty { add(.forget(backlog)) }
+    }
+
+    /// Those whose gaps are to be told.
+    var tracersWithGap: [Tracer] {
+        chores.compactMap { if case .tellGap(let tracer) = $0 { tracer } else { nil } }
     }
 
     func checkInvariants(
@@ -139,15 +135,12 @@ struct Requests: ~Copyable, Checked {
         _ owedBy: inout [ObservableHandle: Int]
     ) throws(BrokenInvariant) {
         try Self.always.hold("no publish waits to be made", group.isEmpty && group.leftOver == nil)
-        let walking = Set(walks.map(\.session))
-        try Self.always.agree("a client has one request at most that is put off", walks.count, walking.count)
-        try Self.always.agree("it counts large snapshots", largeCount, walks.count { $0.isLarge })
-        for session in sessions.handles {
-            let (client, isBusy) = ("client \(sessions[session].client)", sessions[session].isBusy)
-            try Self.always.agree("who is busy waits", isBusy, walking.contains(session), of: client)
-        }
+        let large = sessions.handles.count { sessions[$0].backlog?.request?.isLarge == true }
+        try Self.always.agree("it counts large snapshots", largeCount, large)
         // What a replay had gathered isn't sorted.
-        for backlog in abandoned { try backlog.keys.checkInvariants(keyspace, isSorted: false, &owedBy) }
+        for case .forget(let backlog) in chores {
+            try backlog.keys.checkInvariants(keyspace, isSorted: false, &owedBy)
+        }
     }
 }
 
@@ -205,7 +198,6 @@ enum DeferredWork {
 }
 
 final class DeferredRequest {
-    let session: SessionHandle
     let request: Request
     /// The number of its line, and the line.
     let number: UInt64
@@ -217,7 +209,7 @@ final class DeferredRequest {
     var isLarge = false
 
     init(_ asked: AskedRequest, number: UInt64, _ work: DeferredWork) {
-        (request, session, self.number, self.work) = (asked.request, asked.session, number, work)
+        (request, self.number, self.work) = (asked.request, number, work)
         line = Array(asked.line)
     }
 }

@@ -37,7 +37,7 @@
             _ = unsafe epoll_ctl(descriptor.raw, EPOLL_CTL_DEL, fd, &event)
         }
 
-        public func wait(milliseconds: Int32, _ body: (Readiness) -> Void) throws {
+        public func wait(milliseconds: Int32, _ body: (Readiness) throws -> Void) throws {
             let count = unsafe epoll_wait(descriptor.raw, events, Int32(Self.eventsPerTurn), milliseconds)
             guard count >= 0 else {
                 if errno == EINTR { return }
@@ -45,7 +45,7 @@
             }
             for index in 0..<Int(count) {
                 let (bits, token) = unsafe (events[index].events, events[index].data.u64)
-                body(
+                try body(
                     Readiness(
                         token: token,
                         canRead: bits & EPOLLIN.rawValue != 0,

@@ -41,13 +41,13 @@ public final class PollPoller: Poller {
         tokens.removeLast()
     }
 
-    public func wait(milliseconds: Int32, _ body: (Readiness) -> Void) throws {
+    public func wait(milliseconds: Int32, _ body: (Readiness) throws -> Void) throws {
         let count = PollCalls.wait(&watched, milliseconds)
         guard count >= 0 else {
             if errno == EINTR { return }
             throw SystemError.last("poll")
         }
-        for ready in collect(Int(count)) { body(ready) }
+        for ready in collect(Int(count)) { try body(ready) }
     }
 
     /// Copied before the calls, because these may add and remove descriptors.

@@ -38,8 +38,8 @@ public protocol Poller: AnyObject {
     func change(_ fd: Int32, token: UInt64, interest: Interest) throws
     /// Stops watching; called before the descriptor is closed.
     func remove(_ fd: Int32)
-    /// Waits up to `milliseconds` (negative: for ever) and calls `body` for each that is ready.
-    func wait(milliseconds: Int32, _ body: (Readiness) -> Void) throws
+    /// Waits up to `milliseconds` (negative: for ever) and calls `body` for each that is ready. Throws what `body` throws, too.
+    func wait(milliseconds: Int32, _ body: (Readiness) throws -> Void) throws
 }
 
 /// The ways of waiting that this program knows.

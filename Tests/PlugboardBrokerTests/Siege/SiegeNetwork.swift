@@ -42,12 +42,12 @@ final class SiegeNetwork: SimulatedNetwork {
         return super.take(bytes, for: link)
     }
 
-    override func wait(milliseconds: Int32, _ body: (Readiness) -> Void) throws {
+    override func wait(milliseconds: Int32, _ body: (Readiness) throws -> Void) throws {
         try atTurn(milliseconds)
         let ready = readiness()
         isWoken = false
         counts.listed += ready.count
-        for one in ready { body(one) }
+        for one in ready { try body(one) }
     }
 
     override func isReady(own fd: Int32) -> Bool? {

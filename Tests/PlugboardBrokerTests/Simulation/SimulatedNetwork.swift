@@ -152,7 +152,7 @@ class SimulatedNetwork: Sockets, Poller {
         for fd in links.keys.sorted() where watches[fd] == nil { remove(fd) }
     }
 
-    func wait(milliseconds: Int32, _ body: (Readiness) -> Void) throws {
+    func wait(milliseconds: Int32, _ body: (Readiness) throws -> Void) throws {
         guard let world, let chance else { return }
         closeTurnedAway()
         try world.beginTurn()
@@ -163,7 +163,7 @@ class SimulatedNetwork: Sockets, Poller {
             var ready = readiness()
             if !ready.isEmpty {
                 ready.shuffle(using: &chance.generator)
-                for one in ready.prefix(1 + chance.below(ready.count)) { body(one) }
+                for one in ready.prefix(1 + chance.below(ready.count)) { try body(one) }
                 return
             }
             if milliseconds == 0 { return }
