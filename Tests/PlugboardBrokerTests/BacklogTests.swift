@@ -1,3 +1,4 @@
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 import TestSupport
@@ -60,6 +61,23 @@ struct ConflationTests {
         let lines = hub.read(observer).filter { $0.contains(#""event":"#) }
         #expect(lines.map { $0.contains(#""event":"leave""#) } == [true, false])
         #expect(lines.last?.contains(#""event":"delete""#) == true)
+    }
+
+    @Test("what answers a client's own lines waits as a part of its own, also beside what waits for the same")
+    func ownAndOthers() {
+        var lines = DeferredLines()
+        var sent = ByteBuffer()
+        for (line, isOwn): (StaticString, Bool) in [("call\n", false), ("reply\n", true), ("call\n", false)] {
+            lines.append(line.bytes, until: 7, isOwn: isOwn)
+            let (hasOwn, isFirst) = (lines.hasOwn, lines.count == 5)
+            #expect(hasOwn == !isFirst)
+        }
+        lines.release(before: 7, to: &sent)
+        let isHeldBack = sent.isEmpty
+        #expect(isHeldBack)
+        lines.release(before: 8, to: &sent)
+        let (text, isDone) = (String(sent.bytes), lines.isEmpty && !lines.hasOwn)
+        #expect(text == "call\nreply\ncall\n" && isDone)
     }
 
     @Test("a client that is to be closed for two reasons is closed once, for the first")

@@ -300,6 +300,31 @@ struct FullDiskTests {
         #expect(refused == ["write", "reserve"])
     }
 
+    @Test("a value whose time is over isn't found, and nobody is told of its end before there is room")
+    func asked() throws {
+        let (client, observer) = (test.client(), test.client())
+        test.tell("subscribe bound.**", from: observer)
+        for number in 0..<3_000 {
+            test.tell(#"{"op":"publish","key":"bound.\#(number)","value":1,"ttl":1}"#, from: client)
+            _ = test.lines(of: observer)
+            #expect(try endTurn())
+        }
+        try fill(client)
+        // So many are told of as there is room for.
+        _ = try expire(observer)
+        var deleted = 0
+        for number in 0..<3_000 {
+            let told = test.tell("get bound.\(number)", from: client)
+            #expect(told.first?.contains("not_found") == true, "\(told)")
+            deleted += told.count - 1
+        }
+        let listed = test.ask("keys bound.*", from: client)
+        #expect(deleted == 0 && listed.contains(#""keys":[]"#), "\(listed)")
+        disk.capacity = 10_000_000
+        #expect(try test.hub.durability.tick(.system))
+        #expect(try expire(observer) > 100)
+    }
+
     @Test(
         "values of a connection that has ended, or whose time is over, stay until there is room",
         arguments: [#""while":"connected""#, #""ttl":1"#]

@@ -26,7 +26,7 @@ extension Hub {
         switch deadline {
         case .expiry(let observable):
             if durability.records.hasOwnRoom { return end(observable, .expired) }
-            let ticket = deadlines.add(at: now &+ Self.roomPatienceNanoseconds, deadline)
+            let ticket = deadlines.retry(deadline, at: now &+ Self.roomPatienceNanoseconds)
             keyspace.setDeadline(ticket, of: observable)
         case .ended:
             keyspace.lifetimes.isGoingOn = false

@@ -93,7 +93,7 @@ extension Refusal {
     }
 
     static func noClient(_ client: UInt64) -> Refusal {
-        Refusal(.notFound, "there is no client \(client)", hint: "$broker.clients.* lists them")
+        Refusal(.notFound, "there is no client \(client)", hint: "keys $broker.clients.* lists them")
     }
 
     static func noProvider(_ request: Request, _ line: Span<UInt8>) -> Refusal {

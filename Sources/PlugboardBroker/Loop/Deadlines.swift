@@ -66,6 +66,8 @@ struct Deadlines: ~Copyable {
     /// Deadlines beyond the last nanosecond that the clock can count. They never fall due, but say how far off
     /// they are. Nearly always there are none.
     private var remote: [DeadlineTicket: (start: UInt64, milliseconds: UInt64)] = [:]
+    /// Deadlines that have fallen due, but could do nothing yet. They are tried again later.
+    private var overdue: Set<DeadlineTicket> = []
     private var lastOrder: UInt64 = 0
     private(set) var lastMoment: UInt64 = 0
 
@@ -110,14 +112,22 @@ struct Deadlines: ~Copyable {
         return ticket
     }
 
+    /// Adds again one that has fallen due, to try what it couldn't do.
+    mutating func retry(_ deadline: Deadline, at time: UInt64) -> DeadlineTicket {
+        let ticket = add(at: time, deadline)
+        overdue.insert(ticket)
+        return ticket
+    }
+
     /// Cancels a deadline, unless it has fallen due or was cancelled already.
     mutating func cancel(_ ticket: DeadlineTicket) {
         if slots.contains(ticket) { remove(at: Int(slots[ticket].place)) }
     }
 
-    /// The time of a deadline; nil if it has fallen due or was cancelled.
+    /// The time of a deadline; nil if it has fallen due or was cancelled. That of one that is overdue is long past.
     private func time(of ticket: DeadlineTicket) -> UInt64? {
-        slots.contains(ticket) ? heap[Int(slots[ticket].place)].at : nil
+        if !overdue.isEmpty, overdue.contains(ticket) { return 0 }
+        return slots.contains(ticket) ? heap[Int(slots[ticket].place)].at : nil
     }
 
     /// How many milliseconds are left until a deadline at a moment, rounded up or down; nil if it has fallen due or
@@ -139,7 +149,7 @@ struct Deadlines: ~Copyable {
     }
 
     /// Some are to be handled now, or were to be before.
-    var areLate: Bool { heap.first.map { $0.at <= now } ?? false }
+    var areLate: Bool { !overdue.isEmpty || heap.first.map { $0.at <= now } ?? false }
 
     mutating func begin(at now: UInt64) { lastMoment = max(lastMoment, now) }
 
@@ -174,6 +184,7 @@ struct Deadlines: ~Copyable {
         let slot = heap[place].slot
         _ = slots.remove(slot)
         if !remote.isEmpty { remote[slot] = nil }
+        if !overdue.isEmpty { overdue.remove(slot) }
         guard let last = heap.popLast(), place < heap.count else { return }
         put(last, at: place)
         siftUp(from: place)
