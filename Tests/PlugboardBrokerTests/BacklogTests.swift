@@ -65,18 +65,18 @@ struct ConflationTests {
 
     @Test("what answers a client's own lines waits as a part of its own, also beside what waits for the same")
     func ownAndOthers() {
-        var lines = DeferredLines()
+        let backlog = SessionBacklog()
         var sent = ByteBuffer()
         for (line, isOwn): (StaticString, Bool) in [("call\n", false), ("reply\n", true), ("call\n", false)] {
-            lines.append(line.bytes, until: 7, isOwn: isOwn)
-            let (hasOwn, isFirst) = (lines.hasOwn, lines.count == 5)
+            backlog.deferred.append(line.bytes, until: 7, isOwn: isOwn)
+            let (hasOwn, isFirst) = (backlog.deferred.hasOwn, backlog.deferred.count == 5)
             #expect(hasOwn == !isFirst)
         }
-        lines.release(before: 7, to: &sent)
+        backlog.deferred.release(before: 7, to: &sent)
         let isHeldBack = sent.isEmpty
         #expect(isHeldBack)
-        lines.release(before: 8, to: &sent)
-        let (text, isDone) = (String(sent.bytes), lines.isEmpty && !lines.hasOwn)
+        backlog.deferred.release(before: 8, to: &sent)
+        let (text, isDone) = (String(sent.bytes), backlog.isEmpty && !backlog.deferred.hasOwn)
         #expect(text == "call\nreply\ncall\n" && isDone)
     }
 
