@@ -52,8 +52,8 @@ struct RoomTests {
 
     /// The phases of a turn, in their order.
     private static let phases = [
-        "replacePolicy()", "try wait(milliseconds)", "run(.prompt)", "try answerHeard()", "expireDue()",
-        "goOnWithPatient()", "hub.goOnWithChores(", "try tickJournal()", "try keepRecords()",
+        "replacePolicy()", "hub.goOnWithChores(", "try wait(milliseconds)", "run(.prompt)",
+        "try answerHeard()", "expireDue()", "goOnWithPatient()", "try tickJournal()", "try keepRecords()",
         "try writeOut()", "hub.endTurn()", "try checkTurn()",
     ]
 

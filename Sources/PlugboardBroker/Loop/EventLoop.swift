@@ -86,6 +86,8 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
     mutating func turn(waiting milliseconds: Int32) throws {
         pace.begin(isFull: milliseconds == 0, time)
         replacePolicy()
+        // Tracers are told what happened before what follows from it.
+        if hub.requests.hasChores { hub.goOnWithChores(until: hub.effort &+ pace.effort / 4) }
         hub.requests.beginPart(until: hub.effort &+ pace.effortToHear)
         try wait(milliseconds)
         let heard = run(.prompt)
@@ -93,7 +95,6 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
         expireDue()
         let slices = goOnWithPatient()
         pace.countHeard(heard + slices + queue[.patient].count)
-        if hub.requests.hasChores { hub.goOnWithChores(until: hub.effort &+ pace.effort / 4) }
         if hub.durability.isCopying { hub.goOnWithSnapshot(effort: pace.effort / 4) }
         try tickJournal()
         hub.requests.beginPart(until: hub.effort &+ pace.effort * (hub.insight.tracing.isOnForCalls ? 2 : 1))
