@@ -52,7 +52,7 @@ struct RoomTests {
 
     /// The phases of a turn, in their order.
     private static let phases = [
-        "replacePolicy()", "hub.goOnWithChores(", "try wait(milliseconds)", "run(.prompt)",
+        "replacePolicy()", "try wait(milliseconds)", "run(.prompt)",
         "try answerHeard()", "expireDue()", "goOnWithPatient()", "try tickJournal()", "try keepRecords()",
         "try writeOut()", "hub.endTurn()", "try checkTurn()",
     ]

@@ -87,7 +87,7 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
         pace.begin(isFull: milliseconds == 0, time)
         replacePolicy()
         // Tracers are told what happened before what follows from it.
-        if hub.requests.hasChores { hub.goOnWithChores(until: hub.effort &+ pace.effort / 4) }
+        if hub.insight.tracing.isOnForCalls { doChores() }
         hub.requests.beginPart(until: hub.effort &+ pace.effortToHear)
         try wait(milliseconds)
         let heard = run(.prompt)
@@ -95,6 +95,7 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
         expireDue()
         let slices = goOnWithPatient()
         pace.countHeard(heard + slices + queue[.patient].count)
+        doChores()
         if hub.durability.isCopying { hub.goOnWithSnapshot(effort: pace.effort / 4) }
         try tickJournal()
         hub.requests.beginPart(until: hub.effort &+ pace.effort * (hub.insight.tracing.isOnForCalls ? 2 : 1))
@@ -104,6 +105,10 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
         pace.end(time)
         tidy()
         try checkTurn()
+    }
+
+    private mutating func doChores() {
+        if hub.requests.hasChores { hub.goOnWithChores(until: hub.effort &+ pace.effort / 4) }
     }
 
     private mutating func wait(_ milliseconds: Int32) throws {
