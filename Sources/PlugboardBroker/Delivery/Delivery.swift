@@ -1,7 +1,8 @@
 // The room of output: the events of the turn, memory for outboxes, and which clients have something to be sent.
 //
-// What always holds: a client whose session says that it is touched is listed, as heard or as dirty. Between two turns no reply is half written, and the log is empty unless some
-// dirty clients are still to be served. The room changes outboxes, and knows nothing of keys or subscriptions.
+// What always holds: a client whose session says that it is touched is listed, as heard or as dirty. Between two
+// turns no reply is half written, and the log is empty unless some dirty clients are still to be served. The room
+// changes outboxes, and knows nothing of keys or subscriptions.
 
 import PlugboardMemory
 import PlugboardWire
